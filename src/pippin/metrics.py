@@ -1,20 +1,34 @@
-"""Measures as scorers of scikit-learn, for `GridSearchCV`, `cross_validate` and similar functions."""
+"""Measures in the training of other libraries: scorers of scikit-learn, metrics of LightGBM, XGBoost and CatBoost.
+
+`make_scorer` makes a scorer for `GridSearchCV` and similar functions, `QueryEstimator` lets them train rankers of other
+libraries, and `lightgbm_metric`, `xgboost_metric` and `catboost_metric` stop training early under any convention.
+
+Rows of a table have no document ids: tools that order ties by id order them by row here.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pippin.data.dataset import Dataset, grouped_order
 from pippin.data.inputs import coerce_judgements
-from pippin.errors import ConventionError
+from pippin.errors import ConventionError, DataError
+from pippin.evaluation.convention import Convention
 from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
 from pippin.evaluation.measures.notation import parse, text_of
+from pippin.evaluation.objective import Objective
 from pippin.evaluation.tools import TOOLS, Tool
 
 
 @dataclass(frozen=True)
 class MeanOverQueries:
-    """A measure as scikit-learn's metrics are: labels and predictions to a number."""
+    """A measure as a metric of scikit-learn: from labels and predictions to a number."""
 
     measure: str
     tool: Tool
@@ -25,30 +39,47 @@ class MeanOverQueries:
         return f"{self.measure} ({self.tool.name})"
 
     def __call__(self, y_true: Any, y_score: Any, *, qid: Any = None) -> float:
-        """The mean over the queries of these rows."""
+        """Return the mean over the queries of these rows, which may come in any order."""
         if qid is None:
             raise ConventionError(
                 "the query of each row is needed: hand qid= to fit, and leave scikit-learn's metadata routing on "
                 "(sklearn.set_config(enable_metadata_routing=True))"
             )
-        import numpy as np
-
-        rankings = RankingCache(coerce_judgements(y_true, qid=qid), np.asarray(y_score, np.float64))
+        labels, scores, queries = np.asarray(y_true), np.asarray(y_score, np.float64), np.asarray(qid)
+        if (order := grouped_order(queries)) is not None:
+            labels, scores, queries = labels[order], scores[order], queries[order]
+        rankings = RankingCache(coerce_judgements(labels, qid=queries), scores)
         return evaluate_rankings(rankings, [self.measure], self.tool, dict(self.axes), "").mean[self.measure]
 
 
 def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, routing: bool = True, **axes: Any) -> Any:
-    """A scorer for scikit-learn: the mean of a measure over queries, as a tool computes it.
+    """Return a scorer for scikit-learn: the mean of a measure over queries, as a tool computes it.
 
-    measure  one, in any notation of the field
-    tool     whose rules: a name of `pippin.tools`
-    routing  switch scikit-learn's metadata routing on, which is how the query of each row gets to a scorer; False
-             leaves the setting alone, for who switches it on himself
-    axes     choices of a convention on top of the tool's
+    Parameters
+    ----------
+    measure : str or Measure, default "NDCG@10"
+        A measure in any notation.
+    tool : str or Tool, default "official"
+        The tool whose rules hold; a name of `pippin.tools`.
+    routing : bool, default True
+        Switch on scikit-learn's metadata routing, which passes the query of each row to a scorer. Use False if you
+        switch it on yourself.
+    **axes
+        Axes of the convention that replace the tool's.
 
-    GridSearchCV(LambdaMART(), grid, scoring=make_scorer("NDCG@10"), cv=GroupKFold()).fit(X, y, groups=qid, qid=qid)
+    Returns
+    -------
+    callable
+        A scorer that requests `qid`.
 
-    >>> import numpy as np, sklearn
+    Raises
+    ------
+    UnknownName
+        If the measure, the tool or an axis does not exist.
+
+    Examples
+    --------
+    >>> import sklearn
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
     >>> from pippin.rankers import RankSVM
     >>> generator = np.random.default_rng(0)
@@ -63,10 +94,297 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
     import sklearn
     from sklearn.metrics import make_scorer as scorer_of
 
-    text = text_of(measure)
-    whose = TOOLS[tool] if isinstance(tool, str) else tool
-    whose.convention_for(parse(text), **axes)  # report invalid measures now, not as NaN during a search
+    text, resolved = text_of(measure), TOOLS[tool] if isinstance(tool, str) else tool
+    axes = _order_ties_by_row(resolved.convention_for(parse(text), **axes), axes)
     if routing:
         sklearn.set_config(enable_metadata_routing=True)
     with sklearn.config_context(enable_metadata_routing=True):
-        return scorer_of(MeanOverQueries(text, whose, tuple(axes.items()))).set_score_request(qid=True)
+        return scorer_of(MeanOverQueries(text, resolved, tuple(axes.items()))).set_score_request(qid=True)
+
+
+def _order_ties_by_row(convention: Convention, axes: dict[str, Any]) -> dict[str, Any]:
+    """Return axes that order ties by row instead of by document id."""
+    by_row = {"id-descending": "reversed", "id-ascending": "input"}.get(convention.ties)
+    return axes if by_row is None else {**axes, "ties": by_row}
+
+
+class QueryEstimator:
+    """A ranker of LightGBM, XGBoost or CatBoost whose `fit` takes the query of each row, in any order.
+
+    With it, `GridSearchCV`, `RandomizedSearchCV` and `cross_val_score` can train rankers whose `fit` needs the sizes of
+    the queries, which scikit-learn cannot split.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker whose `fit` has the parameter `group` (LGBMRanker), `qid` (XGBRanker) or `group_id` (CatBoostRanker).
+
+    Examples
+    --------
+    >>> from lightgbm import LGBMRanker
+    >>> X, y, qid = [[0.0], [2.0], [1.0], [3.0]], [0, 1, 0, 1], [7, 9, 7, 9]
+    >>> ranker = QueryEstimator(LGBMRanker(n_estimators=2, min_child_samples=1, verbosity=-1)).fit(X, y, qid=qid)
+    >>> ranker.predict(X).shape
+    (4,)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the estimator, and with `deep` its parameters under ``estimator__NAME``.
+
+        Parameters
+        ----------
+        deep : bool, default True
+
+        Returns
+        -------
+        dict
+        """
+        nested = self.estimator.get_params() if deep else {}
+        return {"estimator": self.estimator, **{f"estimator__{name}": value for name, value in nested.items()}}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set the estimator, or its parameters by ``estimator__NAME``.
+
+        Parameters
+        ----------
+        **parameters
+
+        Returns
+        -------
+        QueryEstimator
+            Itself.
+        """
+        self.estimator = parameters.pop("estimator", self.estimator)
+        self.estimator.set_params(**{name.removeprefix("estimator__"): value for name, value in parameters.items()})
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(None, TargetTags(required=True), input_tags=InputTags(allow_nan=True))
+
+    def get_metadata_routing(self) -> Any:
+        """Return the request of `fit` for `qid` in scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        request.fit.add_request(param="qid", alias=True)
+        return request
+
+    def fit(self, X: Any, y: ArrayLike, *, qid: ArrayLike, **parameters: Any) -> Self:
+        """Fit a clone of the estimator.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (documents, features)
+        y : array of shape (documents,)
+        qid : array of shape (documents,)
+            The query of each row.
+        **parameters
+            Other parameters of the estimator's `fit`.
+
+        Returns
+        -------
+        QueryEstimator
+            Itself.
+        """
+        from sklearn.base import clone
+        from sklearn.utils import _safe_indexing
+
+        self.estimator_ = clone(self.estimator)
+        queries, labels = np.asarray(qid), np.asarray(y)
+        if (order := grouped_order(queries)) is not None:
+            X, labels, queries = _safe_indexing(X, order), labels[order], queries[order]
+        starts = np.flatnonzero(np.concatenate(([True], queries[1:] != queries[:-1])))
+        sizes = np.diff(np.concatenate((starts, [len(queries)])))
+        numbers = np.repeat(np.arange(len(sizes)), sizes)
+        accepted = inspect.signature(self.estimator_.fit).parameters
+        names = {"qid": numbers, "group_id": numbers, "group": sizes}
+        name = next((name for name in names if name in accepted), None)
+        if name is None:
+            raise DataError(f"fit of {type(self.estimator).__name__} takes no queries: use the estimator itself")
+        self.estimator_.fit(X, labels, **{name: names[name]}, **parameters)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (documents, features)
+
+        Returns
+        -------
+        ndarray of float64, shape (documents,)
+        """
+        return np.asarray(self.estimator_.predict(X), np.float64)
+
+
+class _Metric:
+    """The mean of a measure over the queries of a data set, prepared once per data set."""
+
+    def __init__(self, measure: Any, tool: str | Tool | Convention, axes: dict[str, Any]) -> None:
+        text = text_of(measure)
+        if isinstance(tool, str):
+            tool = TOOLS[tool]
+        convention = replace(tool, **axes) if isinstance(tool, Convention) else tool.convention_for(parse(text), **axes)
+        self._convention = replace(convention, **_order_ties_by_row(convention, {}))
+        self._measure = text
+        self.__name__ = text
+        self._objectives: dict[tuple[bytes, bytes], Objective] = {}
+
+    def _mean(self, labels: Any, scores: Any, group: Any) -> float:
+        labels, sizes = np.asarray(labels), np.asarray(group, np.int64)
+        key = labels.tobytes(), sizes.tobytes()
+        if key not in self._objectives:
+            data = coerce_judgements(labels, group=sizes)
+            assert isinstance(data, Dataset)
+            self._objectives[key] = Objective(data, self._measure, self._convention)
+        return self._objectives[key].mean(np.asarray(scores, np.float64))
+
+
+class LightGBMMetric(_Metric):
+    """A metric for `eval_metric` of LGBMRanker and `feval` of `lightgbm.train`."""
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> tuple[str, float, bool]:
+        """Return name, value, and that higher is better."""
+        if hasattr(y_pred, "get_group"):  # lightgbm.train passes predictions and the data set
+            y_true, y_pred, group = y_pred.get_label(), y_true, y_pred.get_group()
+        if group is None:
+            raise ConventionError("the validation set has no queries: pass eval_group, or group of the Dataset")
+        return self._measure, self._mean(y_true, y_pred, group), True
+
+
+def lightgbm_metric(
+    measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Any
+) -> LightGBMMetric:
+    """Return a metric for LightGBM: a measure as a tool computes it, for early stopping.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "NDCG@10"
+        A measure that is a mean over queries.
+    tool : str, Tool or Convention, default "official"
+        The tool whose rules hold.
+    **axes
+        Axes of the convention that replace the tool's.
+
+    Returns
+    -------
+    LightGBMMetric
+        For ``LGBMRanker.fit(eval_metric=…)`` and ``lightgbm.train(feval=…)``; set LightGBM's own ``metric`` to "None",
+        or early stopping also watches it.
+
+    Examples
+    --------
+    >>> metric = lightgbm_metric("NDCG@10", tool="trec_eval9")
+    >>> metric([0, 1, 1], [0.3, 0.2, 0.1], None, [1, 2])
+    ('NDCG@10', 0.5, True)
+    """
+    return LightGBMMetric(measure, tool, axes)
+
+
+class XGBoostMetric(_Metric):
+    """A metric for `custom_metric` of `xgboost.train`."""
+
+    def __call__(self, predt: Any, dtrain: Any) -> tuple[str, float]:
+        """Return name and value."""
+        if not hasattr(dtrain, "get_uint_info"):
+            raise ConventionError(
+                "XGBRanker averages over queries itself, which gives other numbers: use xgboost.train(custom_metric=…)"
+            )
+        sizes = np.diff(dtrain.get_uint_info("group_ptr").astype(np.int64))
+        if not len(sizes):
+            raise ConventionError("the validation set has no queries: pass qid or group to its DMatrix")
+        return self._measure, self._mean(dtrain.get_label(), predt, sizes)
+
+
+def xgboost_metric(measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Any) -> XGBoostMetric:
+    """Return a metric for XGBoost: a measure as a tool computes it, for early stopping.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "NDCG@10"
+        A measure that is a mean over queries.
+    tool : str, Tool or Convention, default "official"
+        The tool whose rules hold.
+    **axes
+        Axes of the convention that replace the tool's.
+
+    Returns
+    -------
+    XGBoostMetric
+        For ``xgboost.train(custom_metric=…, maximize=True)``, with ``disable_default_eval_metric=1`` in the parameters.
+
+    Examples
+    --------
+    >>> xgboost_metric("NDCG@10", tool="trec_eval9").__name__
+    'NDCG@10'
+    """
+    return XGBoostMetric(measure, tool, axes)
+
+
+class CatBoostMetric(_Metric):
+    """A metric for `eval_metric` of CatBoost, which tells a metric the labels but not the queries."""
+
+    def __init__(
+        self, measure: Any, tool: str | Tool | Convention, sets: Sequence[tuple[Any, Any]], axes: dict[str, Any]
+    ) -> None:
+        super().__init__(measure, tool, axes)
+        self._sets = [coerce_judgements(np.asarray(labels), qid=qid) for labels, qid in sets]
+
+    def is_max_optimal(self) -> bool:
+        """Return that higher is better."""
+        return True
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        """Return the mean over the queries of the set with these labels, and the weight 1."""
+        labels = np.asarray(target)
+        for data in self._sets:
+            if isinstance(data, Dataset) and np.array_equal(data.labels, labels):
+                return self._mean(labels, approxes[0], np.diff(data.offsets)), 1.0
+        raise ConventionError(f"no set with these {len(labels)} labels: pass labels and queries of every set, in sets=")
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """Return the mean."""
+        return error / weight
+
+
+def catboost_metric(
+    measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", *, sets: Sequence[tuple[Any, Any]],
+    **axes: Any,
+) -> CatBoostMetric:  # fmt: skip
+    """Return a metric for CatBoost: a measure as a tool computes it, for early stopping.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "NDCG@10"
+        A measure that is a mean over queries.
+    tool : str, Tool or Convention, default "official"
+        The tool whose rules hold.
+    sets : list of (labels, qid)
+        Labels and query of each row of the training set and of every validation set, because CatBoost does not tell
+        a metric the queries.
+    **axes
+        Axes of the convention that replace the tool's.
+
+    Returns
+    -------
+    CatBoostMetric
+        For ``CatBoostRanker(eval_metric=…)``.
+
+    Examples
+    --------
+    >>> metric = catboost_metric("NDCG@10", tool="trec_eval9", sets=[([0, 1, 1], ["a", "b", "b"])])
+    >>> metric.evaluate([[0.3, 0.2, 0.1]], [0, 1, 1], None)
+    (0.5, 1.0)
+    """
+    return CatBoostMetric(measure, tool, sets, axes)

@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/rankers.md", "docs/clicks.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/howto.md", "docs/rankers.md", "docs/clicks.md"])
 def test_the_programs_of_a_page_run(page: str, folder: Path) -> None:
     program = "\n".join([BEFORE, *blocks(ROOT / page)])
     # In a process of its own: a page may register a ranker.

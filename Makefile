@@ -29,7 +29,8 @@ python-tests: $(VENV)/.test
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --ignore=tests/engines
 
 # Exported models in search engines: Solr with its LTR module, started here, and the scoring classes of Vespa,
-# Elasticsearch and RankLib, all from Maven Central. PIPPIN_TEST_SOLR names the core of another Solr.
+# Elasticsearch and RankLib, all from Maven Central. PIPPIN_TEST_SOLR is the address of a core of another Solr,
+# PIPPIN_TEST_OPENSEARCH and PIPPIN_TEST_ELASTICSEARCH those of engines with the learning-to-rank plugin.
 ENGINES := $(addprefix build/engines/,solr vespa elasticsearch ranklib)
 test-engines: $(VENV)/.test
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then \

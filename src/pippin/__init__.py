@@ -13,7 +13,7 @@
     Pipeline                        candidates, features and a model as one object
     bench, report                   benchmark rankers on data sets; write pages, tables and figures
     tools, measures, features, list_rankers     list what is registered
-    engines                         Solr: log features, deploy a model, run queries, verify scores
+    engines                         Solr, OpenSearch, Elasticsearch: log features, deploy models, verify scores
     boards                          leaderboards with hidden labels that others submit to
     clicks                          click logs, click models, propensities, interleaving
     studies                         feature curves, learning curves, training conventions, research directions

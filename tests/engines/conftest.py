@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engines.plugin_index import PluginIndex
 from tests.engines.rankers import LINEAR, NETWORKS, PARAMETERS, TREES
 from tests.engines.solr_client import SolrClient
 
@@ -115,6 +116,19 @@ def solr(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SolrClient]:
         except subprocess.TimeoutExpired:
             process.kill()
         process.stdout.close()
+
+
+@pytest.fixture(scope="session", params=["opensearch", "elasticsearch"])
+def plugin_index(request: pytest.FixtureRequest) -> Iterator[PluginIndex]:
+    """Yield an index of the engine with its plugin at PIPPIN_TEST_OPENSEARCH or PIPPIN_TEST_ELASTICSEARCH."""
+    variable = f"PIPPIN_TEST_{request.param.upper()}"
+    if variable not in os.environ:
+        pytest.skip(f"{variable} names no engine")
+    index = PluginIndex(f"{os.environ[variable].rstrip('/')}/pippin_test", request.param)
+    try:
+        yield index
+    finally:
+        index.delete()
 
 
 def make_dataset(missing: bool, seed: int = 7) -> Dataset:

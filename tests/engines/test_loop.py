@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.docs.consoles import ROOT, commands, run_command
 from tests.engines.solr_client import SolrClient
@@ -16,9 +17,10 @@ import pippin
 from pippin.cli.main import main
 from pippin.collections.collection import Query
 from pippin.collections.engine_features import make_templates
+from pippin.collections.features import extract
 from pippin.collections.sources import open_collection
 from pippin.engines import Solr
-from pippin.errors import DataError
+from pippin.errors import DataError, PippinWarning
 
 PAGE = ROOT / "docs" / "solr.md"
 SEARCH = {"defType": "edismax", "qf": "title body"}
@@ -144,6 +146,38 @@ def test_every_command_of_the_page_works_as_printed(
             output += "".join(run_command(command, tmp_path, 120) for command, _ in commands(block))
     assert "better: the engine's scores of" in output
     assert "after" in output
+
+
+def test_numeric_fields_dates_and_functions_have_the_values_of_pippin(solr: SolrClient, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "title": "red apples", "price": 2.5, "published": "2024-05-01T00:00:00Z"},
+        {"id": "b", "title": "green pears", "published": "2024-05-03T12:00:00Z"},
+        {"id": "c", "title": "red pears", "price": 4.0},
+    ]
+    solr.replace_documents(rows)
+    (tmp_path / "fruit.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.warns(PippinWarning, match="numeric fields: price"):
+        index = pippin.index(tmp_path / "fruit.jsonl", tmp_path / "index", stop="none")
+    features = "boolean@title length@title value@price age(on=2024-06-01)@published"
+    templates = make_templates(features, "solr", {"double_price": "product(price,2)"})
+    query = Query("q", "red apples")
+    with Solr(solr.address) as engine:
+        logged = engine.log_features([query], {"q": {"a": 2, "b": 0, "c": 1}}, templates.mapping, missing="direction")
+        zero = engine.log_features([query], {"q": {"a": 2, "b": 0, "c": 1}}, templates.mapping)
+    expected = extract(index.candidates(query, [0, 1, 2], [2, 0, 1]), features)
+    np.testing.assert_array_equal(zero.dataset.features[:, :4], np.nan_to_num(expected))
+    expected[expected[:, 0] == 0, 0] = np.nan  # what does not match is absent
+    np.testing.assert_array_equal(logged.dataset.features[:, :4], expected)
+    assert logged.dataset.features[:, 4].tolist() == [5, 0, 8]
+
+
+def test_a_feature_set_is_written_as_a_feature_store(solr: SolrClient, tmp_path: Path) -> None:
+    features = ["engine", "features", "bm25@title value@price", "--for", "solr", "--out", str(tmp_path / "m.json")]
+    for _ in range(2):
+        assert main([*features, "--url", solr.address, "--name", "shop"]) == 0
+    with Solr(solr.address) as engine:
+        stored = engine._send("GET", "/schema/feature-store/shop")["features"]
+    assert [feature["name"] for feature in stored] == ["bm25_title", "value_price"]
 
 
 def test_the_score_of_the_first_phase_cannot_be_logged(engine: Solr, halves: Any, qrels: Any) -> None:

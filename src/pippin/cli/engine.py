@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import pippin
 from pippin.cli.models import add_requirement
@@ -11,10 +14,13 @@ from pippin.cli.options import Command, add_option, parse_pairs, print_warning
 from pippin.cli.output import print_error, print_message, write_run, write_text
 from pippin.cli.parser import Parser
 from pippin.collections.engine_features import make_templates
-from pippin.errors import RequirementNotMet
+from pippin.errors import DataError, RequirementNotMet
+
+if TYPE_CHECKING:
+    from pippin.engines import SearchEngine
 
 _MAX_LISTED = 5
-_ABOUT_FEATURES = "write how a search engine computes features, and which it cannot compute"
+_URL = "PIPPIN_ENGINE_URL"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,25 +31,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=about)
         action.description = f"{about[0].upper()}{about[1:]}."
         configure_action(action)
-        action.add_argument("--id-field", default="id", metavar="FIELD", help="field of the document ids (default: id)")
         action.set_defaults(run_action=run_action)
-    features = actions.add_parser("features", help=_ABOUT_FEATURES)
-    features.description = f"{_ABOUT_FEATURES[0].upper()}{_ABOUT_FEATURES[1:]}."
-    _configure_features(features)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the action and return the exit status."""
-    if options.action == "features":
-        return _write_features(options)
-    with pippin.engines.Solr(options.url, id_field=options.id_field) as engine:
-        status: int = options.run_action(engine, options)
+    status: int = options.run_action(options)
     return status
 
 
+def _connected(action: Callable[[SearchEngine, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Return the function that connects to the engine and runs an action there."""
+
+    def run_action(options: argparse.Namespace) -> int:
+        url = options.url or os.environ.get(_URL)
+        if not url:
+            raise DataError(f"no address of the engine: give URL, or set {_URL}")
+        with pippin.engines.connect(url, options.engine, id_field=options.id_field) as engine:
+            return action(engine, options)
+
+    return run_action
+
+
 def _add_url(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="address of the Solr core or collection; PIPPIN_ENGINE_USER and "
-                        "PIPPIN_ENGINE_PASSWORD hold credentials")  # fmt: skip
+    parser.add_argument("url", metavar="URL", nargs="?", help="address of the core, collection or index, such as "
+                        "http://localhost:9200/products (default: PIPPIN_ENGINE_URL); PIPPIN_ENGINE_USER and "
+                        "PIPPIN_ENGINE_PASSWORD, or PIPPIN_ENGINE_API_KEY, hold credentials")  # fmt: skip
+    parser.add_argument("--engine", metavar="ENGINE", help="elasticsearch, opensearch or solr (default: what answers)")
+    parser.add_argument("--id-field", metavar="FIELD", help="field of the document ids (default: id in Solr, else _id)")
 
 
 def _add_mapping(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +69,9 @@ def _add_mapping(parser: argparse.ArgumentParser) -> None:
 def _add_search(parser: argparse.ArgumentParser, depth: int, help: str) -> None:
     add_option(parser, "queries", required=True)
     parser.add_argument("--depth", type=int, default=depth, metavar="N", help=f"{help} (default: {depth})")
-    parser.add_argument("--parameter", metavar="NAME=VALUE", action="append", default=[], help="request parameter of "
-                        "the first phase, such as defType=edismax or \"qf=title body\" (repeatable)")  # fmt: skip
+    parser.add_argument("--parameter", metavar="NAME=VALUE", action="append", default=[], help="parameter of the "
+                        "first phase: of Solr's request, such as \"qf=title body\", or of a multi_match query, such as "
+                        "\"fields=title body\" (repeatable)")  # fmt: skip
 
 
 def _configure_features(parser: argparse.ArgumentParser) -> None:
@@ -66,13 +82,20 @@ def _configure_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", metavar="NAME=EXPRESSION", action="append", default=[], help="a further feature "
                         "in the engine's own language: a function query of Solr, a Painless expression, or a ranking "
                         "expression of Vespa (repeatable)")  # fmt: skip
+    parser.add_argument("--url", metavar="URL", help="also write the features into the engine at this address, as the "
+                        "set --name")  # fmt: skip
+    parser.add_argument("--name", default="pippin", help="name of the set of features in the engine (default: pippin)")
     add_option(parser, "out", metavar="FILE")
 
 
-def _write_features(options: argparse.Namespace) -> int:
+def _features(options: argparse.Namespace) -> int:
     functions = parse_pairs(options.function, "--function")
     templates = make_templates(options.features, options.engine, functions)
     write_text(json.dumps(templates.mapping, indent=1, ensure_ascii=False), options.output or "-", "json")
+    if options.url is not None:
+        with pippin.engines.connect(options.url, templates.engine) as engine:
+            count = engine.write_features(templates.mapping, name=options.name)
+        print_message(f"{options.name}: {count} features in the engine", stderr=True)
     for feature, reason in templates.unsupported.items():
         print_message(f"{templates.engine} cannot compute {feature}: {reason}", stderr=True)
     return 0
@@ -83,16 +106,19 @@ def _configure_log(parser: argparse.ArgumentParser) -> None:
     _add_mapping(parser)
     parser.add_argument("--qrels", metavar="FILE", required=True, help="judgements of the queries")
     _add_search(parser, 0, "also log the first N documents of each query; unjudged documents get label 0")
+    parser.add_argument("--missing", choices=("zero", "direction"), help="what absent values are: 0, or NULL (default: "
+                        "what the engine sends to models; linear models need zero)")  # fmt: skip
     add_option(parser, "out", metavar="DATA", required=True)
 
 
-def _log(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+def _log(engine: SearchEngine, options: argparse.Namespace) -> int:
     logged = engine.log_features(
         options.queries,
         options.qrels,
         options.mapping,
         depth=options.depth,
         parameters=parse_pairs(options.parameter, "--parameter"),
+        missing=options.missing,
     )
     logged.write(options.output)
     print_message(
@@ -117,13 +143,15 @@ def _configure_deploy(parser: argparse.ArgumentParser) -> None:
 
 def _add_model_name(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="pippin", help="name of the model in the engine (default: pippin)")
+    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="option of the export, "
+                        "such as missing=direction for Solr 9.2 or newer (repeatable)")  # fmt: skip
 
 
-def _deploy(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+def _deploy(engine: SearchEngine, options: argparse.Namespace) -> int:
     try:
         deployment = engine.deploy(
             options.model, options.mapping, name=options.name, check=options.check, require=options.require,
-            force=options.force,
+            force=options.force, **parse_pairs(options.option, "--option"),
         )  # fmt: skip
     except RequirementNotMet as error:
         print_error(str(error))
@@ -141,7 +169,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "out", metavar="RUN", required=True)
 
 
-def _run(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+def _run(engine: SearchEngine, options: argparse.Namespace) -> int:
     result = engine.run(
         options.queries,
         model=options.model,
@@ -164,10 +192,10 @@ def _configure_verify(parser: argparse.ArgumentParser) -> None:
     _add_search(parser, 100, "documents per query to compare")
 
 
-def _verify(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
+def _verify(engine: SearchEngine, options: argparse.Namespace) -> int:
     result = engine.verify(
         options.model, options.mapping, options.queries, name=options.name, depth=options.depth,
-        parameters=parse_pairs(options.parameter, "--parameter"),
+        parameters=parse_pairs(options.parameter, "--parameter"), **parse_pairs(options.option, "--option"),
     )  # fmt: skip
     if result.passed:
         print_message(
@@ -183,16 +211,29 @@ def _verify(engine: pippin.engines.Solr, options: argparse.Namespace) -> int:
     return 1
 
 
-ACTIONS = {
-    "log": (_configure_log, _log, "write the engine's own feature values of judged documents as a data set"),
-    "deploy": (_configure_deploy, _deploy, "write a model and its features into the engine, replacing earlier ones"),
-    "run": (_configure_run, _run, "run queries and write the ranked documents, with response times"),
-    "verify": (_configure_verify, _verify, "compare the engine's scores with those of the certificate's arithmetic"),
+ACTIONS: Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int], str]] = {
+    "features": (_configure_features, _features, "write how an engine computes features, and which it cannot compute"),
+    "log": (
+        _configure_log,
+        _connected(_log),
+        "write the engine's own feature values of judged documents as a data set",
+    ),
+    "deploy": (
+        _configure_deploy,
+        _connected(_deploy),
+        "write a model and its features into the engine, replacing earlier ones",
+    ),
+    "run": (_configure_run, _connected(_run), "run queries and write the ranked documents, with response times"),
+    "verify": (
+        _configure_verify,
+        _connected(_verify),
+        "compare the engine's scores with those of the certificate's arithmetic",
+    ),
 }
 
 COMMANDS = {
     "engine": Command(
-        """Define features of a search engine, log them from Solr, deploy a model, run queries, and verify the scores.
+        """Log features from Solr, OpenSearch or Elasticsearch, deploy models, run queries, and verify the scores.
 
 Train on the engine's own feature values (`engine log`): a model trained on values that another program computed scores
 differently in the engine.""",

@@ -116,16 +116,17 @@ def _elasticsearch(bound: BoundFeature) -> Entry | None:
     all_words = {"match": {field: {"query": "{{keywords}}", "operator": "and"}}}
     now = f"{round(days_since_epoch(day) * _MS_PER_DAY)}L" if day else "new Date().getTime()"
     age = f"Math.max(0, ({now} - doc['{field}'].value.toInstant().toEpochMilli()) / {_MS_PER_DAY}.0)"
-    value = (_field_value(field), f"needs the numeric field {field}; a missing value is 0")
+    present = {"exists": {"field": field}}
     templates: dict[str, tuple[Entry, str]] = {
-        **dict.fromkeys(_DOCUMENT_VALUES, value),
+        **dict.fromkeys(_DOCUMENT_VALUES, (_field_value(field), f"needs the numeric field {field}")),
         **{name: ({"match_explorer": {"type": kind, "query": keywords}}, _EXPLORER)
            for name, kind in _STATISTICS.items()},
-        "value": (value[0], f"{value[1]}; a date is in milliseconds"),
+        "value": (_field_value(field, present),
+                  f"needs the numeric field {field} with values of at least 0; a date is in milliseconds"),
         "bm25": (keywords, _LUCENE),
         "boolean": ({"constant_score": {"filter": all_words, "boost": 1.0}}, _ANALYSIS),
         "length": (_field_value(f"{field}.length"), f"needs the sub-field {field}.length of type token_count"),
-        "age": (_script(age, {"exists": {"field": field}}), f"{_AGE}; dates after that day have the age 0"),
+        "age": (_script(age, present), f"{_AGE}; dates after that day have the age 0"),
     }  # fmt: skip
     if bound.feature.name not in templates:
         return None
@@ -138,9 +139,10 @@ def _script(source: str, query: Entry) -> Entry:
     return {"function_score": {"query": query, "script_score": script, "boost_mode": "replace"}}
 
 
-def _field_value(field: str) -> Entry:
+def _field_value(field: str, query: Entry | None = None) -> Entry:
     factor = {"field": field, "missing": 0}
-    return {"function_score": {"query": {"match_all": {}}, "field_value_factor": factor, "boost_mode": "replace"}}
+    query = query or {"match_all": {}}
+    return {"function_score": {"query": query, "field_value_factor": factor, "boost_mode": "replace"}}
 
 
 def _solr(bound: BoundFeature) -> Entry | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,14 +94,19 @@ def _standardise(model: LinearModel, data: Dataset) -> LinearModel:
 
     Mean and deviation are those of `data`, with missing values as 0; any values give the same order in exact numbers.
     """
-    model = fold_normalisation(model)
     table = np.nan_to_num(np.asarray(data.features, np.float64))
     shift = table.mean(axis=0).astype(np.float32).astype(np.float64)
     scale = table.std(axis=0).astype(np.float32).astype(np.float64)
     scale[~(scale > 0)] = 1.0
-    normalisers = tuple(Normaliser(a, b) for a, b in zip(shift.tolist(), scale.tolist(), strict=True))
+    return with_normalisers(model, [Normaliser(a, b) for a, b in zip(shift.tolist(), scale.tolist(), strict=True)])
+
+
+def with_normalisers(model: LinearModel, normalisers: Sequence[Normaliser]) -> LinearModel:
+    """Return the model with these normalisers in front, and the same scores in exact numbers."""
+    model = fold_normalisation(model)
+    shift, scale = np.array([(each.shift, each.scale) for each in normalisers]).T
     bias = float(model.bias + model.weights @ shift)
-    return replace(model, weights=model.weights * scale, bias=bias, normalisers=normalisers)
+    return replace(model, weights=model.weights * scale, bias=bias, normalisers=tuple(normalisers))
 
 
 def render_files(

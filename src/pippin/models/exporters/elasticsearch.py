@@ -6,12 +6,21 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pippin.errors import ConventionError
-from pippin.models.exporters.base import Exporter, ExportRequest, Files, Option, read_back_as, register, to_json
+from pippin.models.exporters.base import (
+    Exporter,
+    ExportRequest,
+    FeatureMapping,
+    Files,
+    Option,
+    read_back_as,
+    register,
+    to_json,
+)
 from pippin.models.exporters.ranklib import write as write_ranklib
 from pippin.models.model import FLOAT32, FLOAT32_ZERO, LinearModel, Model, ScoringRules, Tree, TreeEnsemble
 from pippin.models.tree_builder import nest_tree, to_float32
@@ -34,9 +43,8 @@ def elasticsearch_rules(options: Mapping[str, str], model: Model) -> ScoringRule
 def opensearch_rules(options: Mapping[str, str], model: Model) -> ScoringRules:
     """Return the rules of a version of the plugin for OpenSearch, whose trees treat missing values differently."""
     rules = elasticsearch_rules(options, model)
-    version = _parse_version(options["version"])
     if options["missing"] == "as-zero":
-        if version < _HAS_MISSING_AS_ZERO:
+        if _parse_version(options["version"]) < _HAS_MISSING_AS_ZERO:
             raise ConventionError(
                 f"OpenSearch's plugin {options['version']} rejects the field missing_as_zero: no release up to 3.8.0 "
                 "has it. Leave out --option missing=as-zero, or set version=main"
@@ -44,7 +52,16 @@ def opensearch_rules(options: Mapping[str, str], model: Model) -> ScoringRules:
         return replace(rules, missing="zero")
     if rules.missing == "zero":  # linear models and RankLib's trees, in every version
         return rules
-    return replace(rules, missing=next(missing for since, missing in _OPENSEARCH_MISSING if version >= since))
+    return replace(rules, missing=opensearch_missing(options["version"]))
+
+
+def opensearch_missing(version: str) -> str:
+    """Return what trees of a version of OpenSearch's plugin do with missing values.
+
+    >>> opensearch_missing("3.1"), opensearch_missing("3.6.0"), opensearch_missing("3.8")
+    ('zero', 'right', 'direction')
+    """
+    return next(missing for since, missing in _OPENSEARCH_MISSING if _parse_version(version) >= since)
 
 
 def _parse_version(text: str) -> tuple[int, ...]:
@@ -81,16 +98,20 @@ def write(request: ExportRequest) -> Files:
         }  # fmt: skip
     files = {"": to_json({"model": {"name": request.name, "model": body}})}
     if request.mapping.has("template"):
-        entries = request.mapping.definitions(model.names, "template")
-        features = [
-            {"name": name, "params": entry.get("params", ["keywords"]), "template_language": "mustache",
-             "template": entry["template"]}
-            for name, entry in entries.items()
-        ]  # fmt: skip
-        files[FEATURE_SET] = to_json({"featureset": {"name": request.name, "features": features}})
+        files[FEATURE_SET] = to_json(feature_set(request.mapping, model.names, request.name))
     else:
         request.notes.append("no feature set is written: give the queries of the features with --mapping")
     return files
+
+
+def feature_set(mapping: FeatureMapping, names: Sequence[str], name: str) -> dict[str, Any]:
+    """Return the body of a feature set."""
+    features = [
+        {"name": feature, "params": entry.get("params", ["keywords"]), "template_language": "mustache",
+         "template": entry["template"]}
+        for feature, entry in mapping.definitions(names, "template").items()
+    ]  # fmt: skip
+    return {"featureset": {"name": name, "features": features}}
 
 
 def plugin_tree(tree: Tree, names: tuple[str, ...]) -> dict[str, Any]:
@@ -174,7 +195,8 @@ register(Exporter(
         "missing": Option("plain", "as-zero: write missing_as_zero, which no release up to 3.8.0 reads",
                           ("plain", "as-zero")),
     },
-    refused=_REFUSED, computes_features=True, supports_normalisers=True, read_back=read_back_as("elasticsearch"),
+    refused=_REFUSED, confirmed_with="OpenSearch 3.8.0", computes_features=True, supports_normalisers=True,
+    read_back=read_back_as("elasticsearch"),
 ))  # fmt: skip
 register(Exporter(
     "elasticsearch", "Elasticsearch's own learning to rank",

@@ -72,7 +72,7 @@ class UnknownName(PippinError):
         What the name stands for, such as "tool".
     name : str
         The unknown name.
-    known : iterable of str
+    candidates : iterable of str
         All valid names.
     ending : str
         A suffix of `name` to ignore when similar names are searched, such as "@10".

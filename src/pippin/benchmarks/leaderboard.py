@@ -176,7 +176,13 @@ class Leaderboard(Plottable):
         return None if tested is None else ToolLeaderboard(self.tool, self.measure, scores, tested, means)
 
     def by_query(self, ranker: str) -> dict[str, float]:
-        """Return the ranker's values by "fold/query": a query of several folds is scored by several models."""
+        """Return the ranker's values by "fold/query": a query of several folds is scored by several models.
+
+        Parameters
+        ----------
+        ranker : str
+            Name of a ranker of the leaderboard.
+        """
         return {f"{fold}/{q}": v for fold, values in self.queries[ranker].items() for q, v in values.items()}
 
     @cached_property
@@ -190,7 +196,13 @@ class Leaderboard(Plottable):
         return self.standings[0].ranker if self.standings else None
 
     def is_worse_than_best(self, ranker: str) -> bool:
-        """Whether the ranker is significantly worse than the best, after correction over all pairs."""
+        """Whether the ranker is significantly worse than the best, after correction over all pairs.
+
+        Parameters
+        ----------
+        ranker : str
+            Name of a ranker of the leaderboard.
+        """
         if self.board is None or self.best is None or ranker == self.best:
             return False
         return self.board.winner(self.best, ranker) > 0 and self.board.significant(self.best, ranker)

@@ -70,13 +70,25 @@ class Results:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
-        """Open an existing folder of this version."""
+        """Open an existing folder of this version.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder of results.
+        """
         FORMAT.read_record(Path(path))
         return cls(Path(path))
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Results:
-        """Open an existing folder of results, or create one in a new or empty folder."""
+        """Open an existing folder of results, or create one in a new or empty folder.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder of results, or a new or empty folder.
+        """
         folder = Path(path)
         with _translate_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -96,6 +108,11 @@ class Results:
         """Return a sample of the training set of a model in a folder of results.
 
         None if the file is in no such folder, or if the data were moved or have changed.
+
+        Parameters
+        ----------
+        model : str or path
+            Model file in a folder of results.
         """
         from pippin.data.digest import digest
         from pippin.data.store import is_fold_store, open_fold_store
@@ -133,7 +150,17 @@ class Results:
     # Writing
 
     def write_cell(self, address: str, files: Mapping[str, bytes], cost: Mapping[str, Any]) -> None:
-        """Write a cell atomically; its cost is written first, so that no cell lacks one."""
+        """Write a cell atomically; its cost is written first, so that no cell lacks one.
+
+        Parameters
+        ----------
+        address : str
+            Address of the cell.
+        files : dict of bytes
+            Content of the cell's files by name.
+        cost : dict
+            Time and memory of the cell.
+        """
         target = self.path / "cells" / address
         with _translate_errors(target):
             self._write_record(f"costs/{address}.json", cost)
@@ -154,16 +181,38 @@ class Results:
             (self.path / "failures" / f"{address}.json").unlink(missing_ok=True)
 
     def write_failure(self, task: Task, reason: str) -> None:
-        """Record why a cell failed."""
+        """Record why a cell failed.
+
+        Parameters
+        ----------
+        task : Task
+            Task of the cell.
+        reason : str
+            Error message.
+        """
         record = {**dict(zip(KEY, task.key, strict=True)), "address": task.address, "reason": reason}
         self._write_record(f"failures/{task.address}.json", record)
 
     def write_data(self, digest: str, record: Mapping[str, Any]) -> None:
-        """Record the counts, digests and audit of a fold."""
+        """Record the counts, digests and audit of a fold.
+
+        Parameters
+        ----------
+        digest : str
+            Digest of the fold.
+        record : dict
+            Counts, digests and audit.
+        """
         self._write_record(f"data/{digest}.json", record)
 
     def write_locations(self, locations: Mapping[str, Mapping[str, Path]]) -> None:
-        """Record the paths of data sets; paths within this folder are relative, so that the folder can be moved."""
+        """Record the paths of data sets; paths within this folder are relative, so that the folder can be moved.
+
+        Parameters
+        ----------
+        locations : dict of dicts of path
+            Path by data set and fold.
+        """
         root = self.path.resolve()
         records = {
             data: {kind: str(p.relative_to(root) if (p := path.resolve()).is_relative_to(root) else p)
@@ -178,12 +227,30 @@ class Results:
         return dict(read_record(file, "locations")["locations"]) if file.exists() else {}
 
     def has_data(self, digest: str) -> bool:
-        """Whether a fold is recorded."""
+        """Whether a fold is recorded.
+
+        Parameters
+        ----------
+        digest : str
+            Digest of the fold.
+        """
         return (self.path / "data" / f"{digest}.json").is_file()
 
     def write_plan(self, experiment: Experiment | Mapping[str, Any], tasks: Sequence[Task],
                    digests: Mapping[tuple[str, str], str], command: str) -> None:  # fmt: skip
-        """Add a plan and its cells; they replace earlier cells of the same keys and of changed data."""
+        """Add a plan and its cells; they replace earlier cells of the same keys and of changed data.
+
+        Parameters
+        ----------
+        experiment : Experiment or dict
+            Experiment of the plan, or its record.
+        tasks : sequence of Task
+            Tasks of all cells.
+        digests : dict of str
+            Digest by data set and fold.
+        command : str
+            Command that reproduces the plan.
+        """
         stored = self._plan_file()
         keys, datasets = {task.key for task in tasks}, {data for data, _ in digests}
         kept_entries = [
@@ -211,7 +278,13 @@ class Results:
                 temporary.unlink(missing_ok=True)
 
     def has_cell(self, task: Task) -> bool:
-        """Whether the cell exists and is intact."""
+        """Whether the cell exists and is intact.
+
+        Parameters
+        ----------
+        task : Task
+            Task of the cell.
+        """
         return is_intact(self.path / "cells" / task.address)
 
     # Reading
@@ -257,7 +330,19 @@ class Results:
     def leaderboard(
         self, measure: str = "NDCG@10", tool: str = "official", data: str | None = None, convention: str | None = None
     ) -> Leaderboard:
-        """Return the leaderboard of a data set (by default the only one) under a measure and a tool."""
+        """Return the leaderboard of a data set (by default the only one) under a measure and a tool.
+
+        Parameters
+        ----------
+        measure : str, default 'NDCG@10'
+            Name of a measure.
+        tool : str, default 'official'
+            Name of a tool.
+        data : str, optional
+            Name of a data set; may be omitted if there is only one.
+        convention : str, optional
+            Training convention; by default that of the plan.
+        """
         from pippin.benchmarks.leaderboard import leaderboard
 
         names = sorted({entry["data"] for entry in self._entries})
@@ -322,6 +407,13 @@ class Results:
         """Yield the results of a folder each time a cell has finished or failed, until none is missing.
 
         The folder is read every `seconds` seconds.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder of results.
+        seconds : float, default 2.0
+            Time between two readings.
         """
         last_state: tuple[int, int, int] | None = None
         while True:
@@ -357,7 +449,15 @@ class Results:
         return _cell_table(rows, tool=str, measure=str, mean=float)
 
     def values(self, tools: Sequence[str] | None = None, measures: Sequence[str] | None = None) -> Table:
-        """Return the same columns with query and value; the value is null if the query does not count."""
+        """Return the same columns with query and value; the value is null if the query does not count.
+
+        Parameters
+        ----------
+        tools : sequence of str, optional
+            Names of tools; by default all.
+        measures : sequence of str, optional
+            Names of measures; by default all.
+        """
         import pyarrow
 
         filters = {name: tuple(names) for name, names in (("tool", tools), ("measure", measures)) if names is not None}

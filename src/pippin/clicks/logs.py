@@ -99,7 +99,13 @@ class ClickLog:
 
     @classmethod
     def of(cls, sessions: Sequence[tuple[str, Sequence[str], Sequence[bool]]]) -> ClickLog:
-        """Return the log of a list of sessions: query, documents from rank 1, and whether each was clicked."""
+        """Return the log of a list of sessions: query, documents from rank 1, and whether each was clicked.
+
+        Parameters
+        ----------
+        sessions : Sequence[tuple[str, sequence of str, sequence of bool]]
+            Query, documents from rank 1 and clicks of each session.
+        """
         builder = LogBuilder()
         for query, documents, clicks in sessions:
             if len(documents) != len(clicks):
@@ -134,7 +140,13 @@ class ClickLog:
         return Counts(cells // (deepest + 1), (cells % (deepest + 1)).astype(np.int32), views, clicked)
 
     def select(self, sessions: I64) -> ClickLog:
-        """Return the log of these sessions with all items."""
+        """Return the log of these sessions with all items.
+
+        Parameters
+        ----------
+        sessions : ndarray of int64
+            Positions of the sessions.
+        """
         rows = rows_of_queries(self.offsets, sessions)
         offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[sessions]))).astype(np.int64)
         teams = None if self.teams is None else self.teams[rows]
@@ -142,7 +154,13 @@ class ClickLog:
                         self.ranks[rows], self.clicks[rows], teams)  # fmt: skip
 
     def rows_in(self, data: Dataset) -> I64:
-        """Return the row of each item in a data set; -1 for items without a row."""
+        """Return the row of each item in a data set; -1 for items without a row.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set with the documents of the log.
+        """
         rows = {
             (data.query_ids[query], document): row
             for row, (query, document) in enumerate(zip(data.qid().tolist(), document_keys(data), strict=True))

@@ -49,7 +49,13 @@ class Propensities:
         return f"Propensities({self.method}: {', '.join(f'{value:.3g}' for value in self.values)})"
 
     def at(self, ranks: NDArray[np.int32]) -> F64:
-        """Return the propensities of ranks; a rank beyond the last estimate has that estimate."""
+        """Return the propensities of ranks; a rank beyond the last estimate has that estimate.
+
+        Parameters
+        ----------
+        ranks : ndarray of int32
+            Ranks from 1.
+        """
         values: F64 = self.values[np.minimum(ranks, len(self.values)) - 1]
         return values
 
@@ -316,7 +322,13 @@ class Preferences:
         return len(self.better)
 
     def reindex(self, positions: I64) -> Preferences:
-        """Return the pairs after row r has moved to positions[r]; pairs of removed rows (-1) are left out."""
+        """Return the pairs after row r has moved to positions[r]; pairs of removed rows (-1) are left out.
+
+        Parameters
+        ----------
+        positions : ndarray of int64
+            New row of each row, -1 for removed rows.
+        """
         is_kept = (positions[self.better] >= 0) & (positions[self.worse] >= 0)
         ranks = None if self.ranks is None else self.ranks[is_kept]
         return Preferences(

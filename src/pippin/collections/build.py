@@ -504,7 +504,13 @@ class Built(Displayable):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Built:
-        """Open the data set of a folder."""
+        """Open the data set of a folder.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder that `build` wrote.
+        """
         return cls(Path(folder), read_manifest(Path(folder)))
 
     @property

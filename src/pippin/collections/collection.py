@@ -192,6 +192,13 @@ class Collection:
     def resolve_field(self, name: str) -> str:
         """Return the field that `name` means: with only one field, "whole" is that field.
 
+        Parameters
+        ----------
+        name : str
+            Name of a field, or "whole".
+
+        Examples
+        --------
         >>> Collection("notes", ("text",), lambda: iter(())).resolve_field("whole")
         'text'
         """

@@ -296,7 +296,13 @@ class SearchResults:
         )
 
     def record(self, position: int = 0) -> dict[str, Any]:
-        """Return the words of one query with their document frequencies, and its documents with title and snippet."""
+        """Return the words of one query with their document frequencies, and its documents with title and snippet.
+
+        Parameters
+        ----------
+        position : int, default 0
+            Position of the query, from 0.
+        """
         words = self.words[position]
         df, _ = self.index.term_statistics(self.field, words)
         pairs = zip(self.numbers[position].tolist(), self.scores[position].tolist(), strict=True)
@@ -312,7 +318,19 @@ class SearchResults:
         self, features: str | Sequence[BoundFeature | str], *, version: str = VERSION, web: LinkIndex | None = None,
         dense: Embeddings | None = None,
     ) -> Dataset:  # fmt: skip
-        """Return the features of the documents in one version of a built data set; all labels are 0."""
+        """Return the features of the documents in one version of a built data set; all labels are 0.
+
+        Parameters
+        ----------
+        features : str or sequence of features
+            Feature set or features.
+        version : str, default "QueryLevelNorm"
+            Version of the data set, such as "QueryLevelNorm" or "Feature-null".
+        web : LinkIndex, optional
+            Link index, for features of links.
+        dense : Embeddings, optional
+            Stored embeddings, for dense features.
+        """
         return _select_version(self._versions(features, web, dense), version)
 
     def _versions(

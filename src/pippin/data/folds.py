@@ -191,7 +191,15 @@ class Folds:
         return replace(self, queries=queries, digests={})
 
     def digest(self, fold: str, part: str) -> str:
-        """Return the digest of a part, from the store or computed."""
+        """Return the digest of a part, from the store or computed.
+
+        Parameters
+        ----------
+        fold : str
+            Name of the fold, such as "Fold1".
+        part : str
+            Name of the part, such as "train".
+        """
         stored = self.digests.get(fold, {}).get(part)
         return digest(self[fold][part]) if stored is None else stored
 

@@ -130,7 +130,13 @@ class Qrels(FrameConvertible, FrozenRecord, eq=False):
         return cls(queries, offsets, documents, values.astype(np.int32), name)
 
     def line_of(self, row: int) -> int | None:
-        """Return the line of the file that a row was read from, or None."""
+        """Return the line of the file that a row was read from, or None.
+
+        Parameters
+        ----------
+        row : int
+            Row of the judgements, from 0.
+        """
         return None if self.file is None else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
 
     def __repr__(self) -> str:
@@ -209,7 +215,13 @@ class Run(FrameConvertible, FrozenRecord, eq=False):
         return cls(queries, offsets, documents, scores, name, name)
 
     def line_of(self, row: int) -> int | None:
-        """Return the line of the file that a row was read from, or None."""
+        """Return the line of the file that a row was read from, or None.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run, from 0.
+        """
         return None if self.file is None else line_at(self.document_ids.buffer, int(self.document_ids.starts[row]))
 
     def __repr__(self) -> str:

@@ -129,7 +129,13 @@ class Comparison(Plottable):
         return rows_to_columns(rows, "measure", "tool", "place", "system", "mean", "low", "high")
 
     def agreement(self, coefficient: str) -> list[list[float]]:
-        """Rank correlation between the leaderboards of every two tools."""
+        """Rank correlation between the leaderboards of every two tools.
+
+        Parameters
+        ----------
+        coefficient : str
+            Name of a rank correlation coefficient, such as "tau-b"; see `pippin.correlation`.
+        """
         columns = [tuple(b.means[s] for s in self.first.means) for b in self.boards]
         # Many tools agree to the last bit, so that few pairs of columns differ.
         known = {

@@ -359,6 +359,13 @@ class Convention(OptionsRecord):
     def replace(self, **changes: Any) -> Convention:
         """Return a copy with these axes changed.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by axis.
+
+        Examples
+        --------
         >>> Convention().replace(empty=1.0).empty
         1.0
         """
@@ -377,6 +384,13 @@ class Convention(OptionsRecord):
     def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
         """Return axis → both values, for the axes on which two conventions differ.
 
+        Parameters
+        ----------
+        other : Convention
+            Convention to compare with.
+
+        Examples
+        --------
         >>> Convention().differences(Convention(empty=None))
         {'empty': (0.0, None)}
         """
@@ -425,6 +439,11 @@ class Convention(OptionsRecord):
         """Return multipliers and divisors by position: a gain at position i counts gain * multiplier[i] / divisor[i].
 
         LETOR's scripts compute (gain * log 2) / log(rank) from rank 2 on, in this order of operations.
+
+        Parameters
+        ----------
+        depth : int
+            Number of positions.
         """
         ranks = np.arange(1, max(depth, 1) + 1, dtype=np.float64)
         ones = np.ones_like(ranks)

@@ -129,7 +129,15 @@ class Reconciliation(Plottable):
         return f"{head}: {', '.join(parts)}."
 
     def top_queries(self, contribution: AxisContribution, count: int = 3) -> list[tuple[str, float]]:
-        """Return the queries with the largest part of a contribution."""
+        """Return the queries with the largest part of a contribution.
+
+        Parameters
+        ----------
+        contribution : AxisContribution
+            Contribution of one axis.
+        count : int, default 3
+            Number of queries.
+        """
         order = np.argsort(-np.abs(contribution.per_query), kind="stable")[:count]
         values = [(self.query_ids[i], float(contribution.per_query[i])) for i in order]
         return [(query, value) for query, value in values if value]

@@ -82,6 +82,12 @@ def register(name: str) -> Callable[[R], R]:
 class Ranker(Estimator):
     """A ranking function learned from labelled documents of queries."""
 
+    example = """\
+>>> from pippin import Dataset
+>>> from {package} import {name}
+>>> data = Dataset.from_arrays([[0.1], [0.9], [0.4]], [0, 2, 1], ["q", "q", "q"])
+>>> {name}().fit(data).predict(data).shape
+(3,)"""
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # publication of the algorithm
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # parameter values that `select` tries
@@ -99,11 +105,23 @@ class Ranker(Estimator):
     supports_init_score: ClassVar[bool] = False  # training can start from another model's scores
 
     def is_single_threaded(self, train: Dataset) -> bool:
-        """Return whether a fit uses one core and no shared state, so that `select` may run several in parallel."""
+        """Return whether a fit uses one core and no shared state, so that `select` may run several in parallel.
+
+        Parameters
+        ----------
+        train : Dataset
+            Training set.
+        """
         return False
 
     def use_cache(self, cache: dict[str, Any]) -> None:
-        """Use and extend a cache that several fits on the same data share."""
+        """Use and extend a cache that several fits on the same data share.
+
+        Parameters
+        ----------
+        cache : dict
+            Values by key; the ranker may add its own.
+        """
 
     def fit(
         self,
@@ -175,7 +193,15 @@ class Ranker(Estimator):
         return self
 
     def fit_checked(self, train: Dataset, valid: Dataset | None) -> None:
-        """Fit on validated data sets; infinite or undefined numbers are errors."""
+        """Fit on validated data sets; infinite or undefined numbers are errors.
+
+        Parameters
+        ----------
+        train : Dataset
+            Training set.
+        valid : Dataset or None
+            Validation set, if any.
+        """
         self.curve_: list[float] = []  # validation measure after each round
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
@@ -190,6 +216,7 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : array or data frame of shape (documents, features), or Dataset
+            Documents to score.
         qid, group : array, optional
             As in `fit`, for rankers that score the documents of a query together (`needs_query_groups`).
 
@@ -202,7 +229,15 @@ class Ranker(Estimator):
         return self.scores(table, query_offsets(self, X, len(table), qid, group) if self.needs_query_groups else None)
 
     def scores(self, features: NDArray[Any], offsets: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """Return the scores of a validated table; `offsets` are the query boundaries, if the ranker needs them."""
+        """Return the scores of a validated table; `offsets` are the query boundaries, if the ranker needs them.
+
+        Parameters
+        ----------
+        features : ndarray
+            Documents × features.
+        offsets : ndarray of int64, or None
+            Row where each query begins, and the number of rows.
+        """
         with np.errstate(all="ignore"):
             if self.needs_query_groups and offsets is not None:
                 scores = np.asarray(self._predict_lists(np.asarray(features, np.float64), offsets), np.float64)
@@ -216,7 +251,21 @@ class Ranker(Estimator):
         return scores
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean of the ranker's measure (default NDCG@10) over queries, under its convention."""
+        """Return the mean of the ranker's measure (default NDCG@10) over queries, under its convention.
+
+        Parameters
+        ----------
+        X : Dataset, path or array-like
+            Data set, or features as documents × features.
+        y : array-like of int, optional
+            One label per document; not for a data set.
+        qid : array-like, optional
+            Query id per document.
+        group : array-like of int, optional
+            Number of documents per query, instead of `qid`.
+        sample_weight : array-like of float, optional
+            Weight of each document's query.
+        """
         self._check_fitted()
         data = check_training_input(self, X, y, qid, group, reset=False)
         data = data if sample_weight is None else with_query_weights(data, sample_weight)
@@ -225,7 +274,15 @@ class Ranker(Estimator):
         return judge.mean(scores) if weights is None else weighted_mean(judge.values(scores), weights)
 
     def save(self, path: str | os.PathLike[str], sample: bool = True) -> None:
-        """Write the fitted model to a file for `pippin.load`; see `pippin.save`."""
+        """Write the fitted model to a file for `pippin.load`; see `pippin.save`.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        sample : bool, default True
+            Whether to store a sample of the training set for `export`.
+        """
         from pippin.rankers.models import save
 
         self._check_fitted()
@@ -236,7 +293,27 @@ class Ranker(Estimator):
         name: str | None = None, options: Mapping[str, Any] | None = None, require: str = "order",
         force: bool = False,
     ) -> Any:  # fmt: skip
-        """Write the model in the format of another engine, with a certificate; see `pippin.export`."""
+        """Write the model in the format of another engine, with a certificate; see `pippin.export`.
+
+        Parameters
+        ----------
+        to : str
+            Name of a target, such as "solr"; `pippin targets` lists them.
+        out : str or path
+            File or folder to write.
+        check : Dataset or path, optional
+            Labelled data for the certificate; by default the sample in the model.
+        features : dict or path, optional
+            Mapping of feature names, or its file.
+        name : str, optional
+            Name of the model in the engine.
+        options : dict, optional
+            Options of the target.
+        require : str, default 'order'
+            Weakest guarantee to accept.
+        force : bool, default False
+            Whether to write the model although the certificate fails.
+        """
         from pippin.rankers.export import export
 
         return export(

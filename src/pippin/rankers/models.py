@@ -493,7 +493,15 @@ class ImportedModel(Ranker):
 
     @classmethod
     def of(cls, model: Model, origin: str = "") -> Self:
-        """Return the ranker of a model; `origin` names the program that wrote it."""
+        """Return the ranker of a model; `origin` names the program that wrote it.
+
+        Parameters
+        ----------
+        model : Model
+            Model of trees, weights or layers.
+        origin : str, default ''
+            Name of the program that wrote it.
+        """
         ranker = cls()
         ranker.model_, ranker.origin_ = model, origin
         ranker.feature_names_ = model.names
@@ -506,6 +514,13 @@ class ImportedModel(Ranker):
         """Return the ranker of a fitted model of scikit-learn, LightGBM, XGBoost or CatBoost.
 
         `features` are the names of its features, by default its own.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model of scikit-learn, LightGBM, XGBoost or CatBoost.
+        features : tuple of str, optional
+            Names of its features; by default its own.
         """
         from pippin.models.importers.sklearn import from_estimator
 

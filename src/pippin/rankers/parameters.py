@@ -110,15 +110,17 @@ def make_constructor(name: str, parameters: Mapping[str, Parameter]) -> Callable
     return init
 
 
-def make_docstring(summary: str, parameters: Mapping[str, Parameter]) -> str:
-    """Return a class docstring with the parameters after the first line and the details as notes."""
+def make_docstring(summary: str, parameters: Mapping[str, Parameter], example: str = "") -> str:
+    """Return a class docstring: first line, parameters, the other lines of the summary as notes, and an example."""
     first_line, _, details = inspect.cleandoc(summary).partition("\n")
     notes = ["", "Notes", "-----", details.strip()] if details.strip() else []
     lines = [
         f"{key} : {parameter.kind}, default {parameter.default!r}\n    {parameter.meaning}"
         for key, parameter in parameters.items()
     ]
-    return "\n".join([first_line, "", "Parameters", "----------", *lines, *notes]).rstrip() + "\n"
+    examples = ["", "Examples", "--------", example] if example else []
+    section = ["", "Parameters", "----------", *lines] if lines else []
+    return "\n".join([first_line, *section, *notes, *examples]).rstrip() + "\n"
 
 
 def check_types(name: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
@@ -183,6 +185,7 @@ class Estimator:
     """Base class of rankers and steps: parameters and the scikit-learn protocol."""
 
     summary: ClassVar[str] = ""  # docstring without the parameters
+    example: ClassVar[str] = ""  # code of the docstring's example; {package} and {name} are those of the class
     parameters: ClassVar[dict[str, Parameter]] = {}  # by name
     allow_nan: ClassVar[bool] = False  # missing values (NaN) are supported
 
@@ -193,8 +196,10 @@ class Estimator:
         if "__init__" not in vars(cls):
             cls.__init__ = make_constructor(cls.__name__, cls.parameters)  # type: ignore[method-assign]
         cls.summary = inspect.cleandoc(vars(cls).get("__doc__") or cls.summary)
-        if cls.parameters and cls.summary:
-            cls.__doc__ = make_docstring(cls.summary, cls.parameters)
+        if cls.summary and (cls.parameters or cls.example):
+            package = cls.__module__.rpartition(".")[0] if cls.__module__.startswith("pippin.") else cls.__module__
+            example = cls.example.format(package=package, name=cls.__name__)
+            cls.__doc__ = make_docstring(cls.summary, cls.parameters, example)
 
     @classmethod
     def parameter_names(cls) -> list[str]:

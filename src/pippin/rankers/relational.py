@@ -179,13 +179,31 @@ class Relational:
         raise DataError(SCORES_DOCUMENTS_TOGETHER)
 
     def fit(self, train: Dataset, *, eval_set: Dataset, relations: Relations) -> Self:
-        """Fit the ranker on `train`, then select the weight on `eval_set` with its relations."""
+        """Fit the ranker on `train`, then select the weight on `eval_set` with its relations.
+
+        Parameters
+        ----------
+        train : Dataset
+            Training set.
+        eval_set : Dataset
+            Validation set.
+        relations : Relations
+            Relations between documents of the validation set.
+        """
         self.ranker_: Ranker = self.ranker.clone()
         self.ranker_.fit(train, eval_set=eval_set)
         return self.choose(eval_set, relations)
 
     def choose(self, data: Dataset, relations: Relations) -> Self:
-        """Select the weight on `data` without fitting the ranker."""
+        """Select the weight on `data` without fitting the ranker.
+
+        Parameters
+        ----------
+        data : Dataset
+            Data set with labels.
+        relations : Relations
+            Relations between its documents.
+        """
         judge, scores = Objective(data, self.measure, self.convention), self.ranker_.predict(data)
         self.candidates_ = [
             (weight, judge.mean(propagate_scores(scores, relations, weight))) for weight in self.weights
@@ -196,7 +214,13 @@ class Relational:
 
     @classmethod
     def around(cls, ranker: Ranker) -> Self:
-        """Return the wrapper of a fitted or loaded ranker with its weight, if it has one."""
+        """Return the wrapper of a fitted or loaded ranker with its weight, if it has one.
+
+        Parameters
+        ----------
+        ranker : Ranker
+            Fitted or loaded ranker.
+        """
         wrapper = cls(ranker)
         wrapper.ranker_ = ranker
         if (weight := ranker.relation_weight_) is not None:
@@ -204,7 +228,15 @@ class Relational:
         return wrapper
 
     def predict(self, data: Any, relations: Relations) -> F64:
-        """Return the propagated score of each document."""
+        """Return the propagated score of each document.
+
+        Parameters
+        ----------
+        data : Dataset, path or array-like
+            Documents to score.
+        relations : Relations
+            Relations between these documents.
+        """
         if not hasattr(self, "weight_"):
             raise DataError(f"this {self.ranker_.name} was trained without relations: train it with relations first")
         return propagate_scores(self.ranker_.predict(data), relations, self.weight_)

@@ -187,7 +187,13 @@ class Index:
         return self._opened[field]
 
     def resolve_field(self, name: str) -> str:
-        """Return the field that a name means: with only one field, "whole" is that field."""
+        """Return the field that a name means: with only one field, "whole" is that field.
+
+        Parameters
+        ----------
+        name : str
+            Name of a field, or "whole".
+        """
         field = resolve_field(name, self.fields)
         if field not in self._number:
             raise UnknownName("field", name, self.fields)
@@ -209,7 +215,13 @@ class Index:
         return self._arrays.as_type("ids.ranks", np.uint32)
 
     def texts(self, number: int) -> dict[str, str] | None:
-        """Return the text of each field of a document; None if the index stores no texts."""
+        """Return the text of each field of a document; None if the index stores no texts.
+
+        Parameters
+        ----------
+        number : int
+            Number of the document.
+        """
         self._check_numbers([number])
         return None if self._stored is None else self._stored.of(number)
 
@@ -219,27 +231,63 @@ class Index:
         return sizes[0], sizes[1]
 
     def analyse(self, text: str) -> list[str]:
-        """Return the words of a text, analysed like the documents."""
+        """Return the words of a text, analysed like the documents.
+
+        Parameters
+        ----------
+        text : str
+            Text of a query or document.
+        """
         return self.analysis.analyse(text)
 
     def analyse_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the words of each of several texts, faster than one by one."""
+        """Return the words of each of several texts, faster than one by one.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts of queries or documents.
+        """
         return self.analysis.analyse_many(texts)
 
     def numbers(self, ids: Sequence[str]) -> Ints:
-        """Return the document numbers of ids, -1 for unknown ids."""
+        """Return the document numbers of ids, -1 for unknown ids.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Document ids.
+        """
         return self._find(self.ids, self._numbers_by_id, ids)
 
     def lengths(self, field: str) -> U32:
-        """Return the number of tokens of the field in every document."""
+        """Return the number of tokens of the field in every document.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        """
         return self._arrays.as_type(self._file(field, "lengths"), np.uint32)
 
     def uniques(self, field: str) -> U32:
-        """Return the number of distinct terms of the field in every document."""
+        """Return the number of distinct terms of the field in every document.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        """
         return self._arrays.as_type(self._file(field, "uniques"), np.uint32)
 
     def numbers_of(self, field: str) -> Floats:
-        """Return the value of a numeric field in every document, NaN where it is missing."""
+        """Return the value of a numeric field in every document, NaN where it is missing.
+
+        Parameters
+        ----------
+        field : str
+            Name of a numeric field.
+        """
         if field not in self.numeric_fields:
             raise UnknownName("numeric field", field, self.numeric_fields)
         return self._arrays.as_type(f"numbers.{list(self.numeric_fields).index(field)}", np.float64)
@@ -249,19 +297,43 @@ class Index:
         return NumericField(self.numeric_fields[field], values, largest)
 
     def total_terms(self, field: str) -> int:
-        """Return the number of tokens of the field over all documents."""
+        """Return the number of tokens of the field over all documents.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        """
         return int(self.manifest["streams"][self.resolve_field(field)]["total"])
 
     def average_length(self, field: str) -> float:
-        """Return the mean number of tokens of the field over all documents, empty ones included."""
+        """Return the mean number of tokens of the field over all documents, empty ones included.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        """
         return self.total_terms(field) / self.documents
 
     def vocabulary_size(self, field: str) -> int:
-        """Return the number of distinct terms of the field."""
+        """Return the number of distinct terms of the field.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        """
         return int(self.manifest["streams"][self.resolve_field(field)]["terms"])
 
     def term_numbers(self, words: Sequence[str]) -> U32:
-        """Return the numbers of words, `kernels.index.UNKNOWN_TERM` for a word of no document."""
+        """Return the numbers of words, `kernels.index.UNKNOWN_TERM` for a word of no document.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Analysed words.
+        """
         order = self._arrays.as_type("terms.order", np.uint32)
         return self._find(self.vocabulary, order, words).astype(np.uint32)
 
@@ -270,25 +342,69 @@ class Index:
         return kernel.find_numbers(kernel.Names(names.buffer, names.starts, names.lengths, order), list(targets))
 
     def postings(self, field: str, word: str) -> tuple[Ints, Floats]:
-        """Return the documents whose field contains a word, ascending, and its frequency in each."""
+        """Return the documents whose field contains a word, ascending, and its frequency in each.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        word : str
+            Analysed word.
+        """
         terms = self.term_numbers([word])
         return kernel.read_postings(self._native(field, terms), int(terms[0]))
 
     def term_statistics(self, field: str, words: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return document frequency and collection frequency of each word in the field."""
+        """Return document frequency and collection frequency of each word in the field.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        words : sequence of str
+            Analysed words.
+        """
         terms = self.term_numbers(words)
         return kernel.count_terms(self._native(field, terms), terms)
 
     def search_terms(
         self, words: Sequence[str], n: int, *, field: str, k1: float = K1, b: float = B
     ) -> tuple[Ints, Floats]:
-        """Return the n documents with the highest BM25 and their scores, best first, ties by id."""
+        """Return the n documents with the highest BM25 and their scores, best first, ties by id.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Analysed words of the query.
+        n : int
+            Number of documents.
+        field : str
+            Name of a text field.
+        k1 : float, default K1
+            Saturation of term frequencies in BM25.
+        b : float, default B
+            Strength of the length normalisation in BM25, from 0 to 1.
+        """
         return self.search_many([words], n, field=field, k1=k1, b=b)[0]
 
     def search_many(
         self, queries: Sequence[Sequence[str]], n: int, *, field: str, k1: float = K1, b: float = B
     ) -> list[tuple[Ints, Floats]]:
-        """Return the results of `search_terms` for several queries, computed on all threads."""
+        """Return the results of `search_terms` for several queries, computed on all threads.
+
+        Parameters
+        ----------
+        queries : Sequence[sequence of str]
+            Analysed words of each query.
+        n : int
+            Number of documents per query.
+        field : str
+            Name of a text field.
+        k1 : float, default K1
+            Saturation of term frequencies in BM25.
+        b : float, default B
+            Strength of the length normalisation in BM25, from 0 to 1.
+        """
         self._check_parameters(field, k1, b)
         if n < 0:
             raise DataError(f"the number of documents must be at least 0, not {n}")
@@ -298,7 +414,19 @@ class Index:
         return kernel.search(self._native(field, terms), terms, offsets, n, k1, b, self.id_ranks)
 
     def bm25(self, words: Sequence[str], *, field: str, k1: float = K1, b: float = B) -> Floats:
-        """Return BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average))."""
+        """Return BM25 of every document, Σ over distinct words of idf·c(k1+1)/(c + k1(1−b+b|d|/average)).
+
+        Parameters
+        ----------
+        words : sequence of str
+            Analysed words of the query.
+        field : str
+            Name of a text field.
+        k1 : float, default K1
+            Saturation of term frequencies.
+        b : float, default B
+            Strength of the length normalisation, from 0 to 1.
+        """
         self._check_parameters(field, k1, b)
         terms = self.term_numbers(tuple(dict.fromkeys(words)))
         return kernel.score_bm25(self._native(field, terms), terms, self.documents, k1, b)
@@ -309,7 +437,15 @@ class Index:
         self.resolve_field(field)
 
     def tokens(self, field: str, numbers: Sequence[int] | Ints) -> tuple[Ints, NDArray[np.int32]]:
-        """Return the terms of some documents in order: offsets of the documents, and term numbers."""
+        """Return the terms of some documents in order: offsets of the documents, and term numbers.
+
+        Parameters
+        ----------
+        field : str
+            Name of a text field.
+        numbers : sequence of int or ndarray of int64
+            Numbers of the documents.
+        """
         numbers = self._check_numbers(numbers)
         field = self.resolve_field(field)
         members = self.manifest["streams"][field]["union"]
@@ -354,7 +490,23 @@ class Index:
         web: Any = None,
         dense: Vectors | None = None,
     ) -> Candidates:
-        """Return the term statistics of a query in these documents, for every field."""
+        """Return the term statistics of a query in these documents, for every field.
+
+        Parameters
+        ----------
+        query : Query
+            The query.
+        numbers : sequence of int or ndarray of int64
+            Numbers of the documents.
+        labels : sequence of int or ndarray of int32
+            One label per document.
+        words : sequence of str, optional
+            Analysed words; by default those of the query's text.
+        web : LinkIndex, optional
+            Link index, for features of links.
+        dense : Vectors, optional
+            Vectors of the documents, for dense features.
+        """
         numbers = self._check_numbers(numbers)
         query_terms = tuple(self.analyse(query.text) if words is None else words)
         distinct = {word: row for row, word in enumerate(dict.fromkeys(query_terms))}
@@ -378,7 +530,15 @@ class Index:
         )  # fmt: skip
 
     def unindexed_candidates(self, query: Query, documents: Sequence[Document]) -> Candidates:
-        """Return the term statistics of a query in documents outside the index; df, cf and mean lengths are its own."""
+        """Return the term statistics of a query in documents outside the index; df, cf and mean lengths are its own.
+
+        Parameters
+        ----------
+        query : Query
+            The query.
+        documents : sequence of Document
+            Documents to describe.
+        """
         query_terms = tuple(self.analyse(query.text))
         distinct = {word: row for row, word in enumerate(dict.fromkeys(query_terms))}
         rows = np.array([distinct[word] for word in query_terms], np.int64)

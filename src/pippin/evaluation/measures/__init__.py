@@ -56,11 +56,23 @@ class Measure(OptionsRecord):
         return self.text
 
     def parameter(self, name: str) -> float:
-        """The value of one of the measure's own parameters, or its default."""
+        """The value of one of the measure's own parameters, or its default.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, such as "p" of RBP.
+        """
         return dict(self.parameters).get(name, MEASURE_DEFINITIONS[self.kind].parameters.get(name, 0.0))
 
     def under(self, convention: Convention) -> Convention:
-        """Apply the measure's overrides to a convention; a partial sort is at least as deep as the cutoff."""
+        """Apply the measure's overrides to a convention; a partial sort is at least as deep as the cutoff.
+
+        Parameters
+        ----------
+        convention : Convention
+            Convention of a tool.
+        """
         if self.overrides:
             convention = convention.replace(**dict(self.overrides))
         if convention.ties.startswith(PARTIAL_SORT_PREFIXES) and self.cutoff and convention.apply_cutoff:

@@ -67,7 +67,13 @@ class Tool(FrozenRecord):
         return display.html(self)
 
     def measure(self, text: str) -> Measure:
-        """Parse a measure: by the tool's own names first, then in any notation."""
+        """Parse a measure: by the tool's own names first, then in any notation.
+
+        Parameters
+        ----------
+        text : str
+            Name of a measure, such as "ndcg_cut_10".
+        """
         for pattern, replacement in self.measure_aliases:
             if match := re.fullmatch(pattern, text.strip()):
                 return parse(match.expand(replacement))
@@ -77,6 +83,13 @@ class Tool(FrozenRecord):
         """Return the convention under which this tool computes a measure.
 
         Overrides replace the tool's choices, and the measure's own arguments replace both.
+
+        Parameters
+        ----------
+        measure : Measure
+            The measure.
+        **overrides : object
+            Values by axis that replace the tool's.
         """
         convention = self.convention
         for variant in self.variants:

@@ -33,6 +33,11 @@ def register(name: str) -> Callable[[S], S]:
 class Step(Estimator):
     """Base class of steps, which precede the ranker in a chain."""
 
+    example = """\
+>>> from pippin.rankers import RankSVM, chain
+>>> from {package} import {name}
+>>> chain({name}(), RankSVM())
+chain({name}(), RankSVM())"""
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # publication of the method
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}  # parameter values that `select` tries with the ranker's grid
@@ -62,13 +67,31 @@ class Step(Estimator):
         return next(iter(cls.parameters), None)
 
     def fit_checked(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
-        """Fit the step and the next ranker on validated data sets."""
+        """Fit the step and the next ranker on validated data sets.
+
+        Parameters
+        ----------
+        train : Dataset
+            Training set.
+        valid : Dataset or None
+            Validation set, if any.
+        next_ranker : Ranker
+            Ranker that is fitted on the output of the step.
+        """
         self.feature_names_ = train.feature_names
         self.n_features_in_ = train.features.shape[1]
         self._fit(train, valid, next_ranker)
 
     def scores(self, features: Features, offsets: I64 | None) -> F64:
-        """Return the scores of documents; `offsets` are the query boundaries, if they are needed."""
+        """Return the scores of documents; `offsets` are the query boundaries, if they are needed.
+
+        Parameters
+        ----------
+        features : ndarray
+            Documents × features.
+        offsets : ndarray of int64, or None
+            Row where each query begins, and the number of rows.
+        """
         raise NotImplementedError
 
     def check_parameters(self) -> None:

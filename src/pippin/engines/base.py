@@ -58,7 +58,13 @@ class LoggedFeatures:
     not_indexed: list[tuple[str, str]]  # judged documents that the engine does not have, as (query, document)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the data set: LETOR text, or a table by the extension of the file."""
+        """Write the data set: LETOR text, or a table by the extension of the file.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        """
         write(self.dataset, path)
 
 
@@ -71,7 +77,13 @@ class EngineRun:
     milliseconds: NDArray[np.float64] = field(repr=False)  # one per query
 
     def latency(self, percentile: float) -> float:
-        """Return a percentile of the response times, in milliseconds."""
+        """Return a percentile of the response times, in milliseconds.
+
+        Parameters
+        ----------
+        percentile : float
+            Percentile from 0 to 100.
+        """
         return float(np.percentile(self.milliseconds, percentile))
 
 

@@ -13,8 +13,8 @@ std::uint64_t xxh3(std::span<const std::uint8_t> bytes);
 // The checksum of every block; the last block may be short. `sums` has one place for each.
 void block_checksums(std::span<const std::uint8_t> bytes, std::size_t block, std::span<std::uint64_t> sums, int threads);
 
-// The first block from `first` up to `last` that is not what `sums` says, or -1. Blocks whose place in `checked` is not
-// 0 are trusted; the others are read, and those that are whole are marked there.
+// Returns the first block in [first, last) whose checksum differs from `sums`, or -1. Blocks marked in `checked` are
+// trusted; the others are read, and valid ones are marked.
 std::int64_t first_damaged(std::span<const std::uint8_t> bytes, std::size_t block, std::span<const std::uint64_t> sums,
                            std::span<std::uint8_t> checked, std::size_t first, std::size_t last, int threads);
 

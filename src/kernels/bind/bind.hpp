@@ -1,5 +1,5 @@
-// What every binding shares: array types that name dtype, dimension and layout, so that nothing is copied
-// silently, and the list of areas that module.cpp registers.
+// Shared by all bindings: array types that fix dtype, dimension and layout, so that arrays are never copied silently,
+// and the list of areas that module.cpp registers.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -21,7 +21,7 @@ TiedRanking rows(const Ranking& table) {
     return {all.subspan(0, size), all.subspan(size, size), all.subspan(2 * size, size)};
 }
 
-// Two rankings that a kernel can trust: no index leads out of an array.
+// Validates two rankings: every index is within its array.
 struct Both {
     TiedRanking x;
     TiedRanking y;

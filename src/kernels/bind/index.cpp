@@ -78,8 +78,8 @@ class Stream {
         return {view(postings_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
                 lengths_.size()};
     }
-    // With the counts of frequent words: those that were unpacked for a search before, or, where that is wanted, all that
-    // fit into the memory limit, which are cached.
+    // With the counts of frequent words: those unpacked by earlier searches or, on request, all that fit into the
+    // memory limit, which are cached.
     std::vector<QueryTerm> asked(std::span<const std::uint32_t> terms, bool unpacking) const {
         std::vector<QueryTerm> found;
         found.reserve(terms.size());
@@ -131,7 +131,7 @@ class Stream {
     mutable std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> derived_, frequent_;
 };
 
-// The hits of all queries one after the other: documents, scores, and where those of each query end.
+// The hits of all queries, concatenated: documents, scores, and the end of each query.
 nb::tuple hits(const std::vector<std::vector<Hit>>& found) {
     std::size_t size = 0;
     for (const auto& one : found) size += one.size();

@@ -1,4 +1,4 @@
-// Graphs come from files that may be damaged: no page or column leads out of an array. Checking all links takes one pass.
+// Graphs come from files that may be damaged: pages and columns are checked against the array sizes in one pass.
 #include "graph/links.hpp"
 
 #include <stdexcept>

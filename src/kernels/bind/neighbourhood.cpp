@@ -1,4 +1,4 @@
-// Graphs come from files that may be damaged: no page leads out of an array; columns are checked on the way.
+// Graphs come from files that may be damaged: pages are checked against the array sizes; columns during the traversal.
 #include "graph/subgraph.hpp"
 
 #include <stdexcept>

@@ -27,7 +27,7 @@ Graded graded(const Documents& levels, const Offsets& offsets, const In<double>&
     return data;
 }
 
-// No position may lead out of its query.
+// Checks that every position is within its query.
 void check_order(const Graded& data, std::span<const std::int32_t> order) {
     for (std::size_t q = 0; q < data.weights.size(); ++q) {
         const std::int64_t size = data.offsets[q + 1] - data.offsets[q];

@@ -10,7 +10,7 @@ namespace {
 // The pages with any links, those with most links first, equal ones in order.
 std::vector<std::int32_t> most_first(std::span<const std::int64_t> links) {
     const std::int64_t most = links.empty() ? 0 : *std::ranges::max_element(links);
-    std::vector<std::int64_t> places(most + 1);  // of the first page with so many links
+    std::vector<std::int64_t> places(most + 1);  // of the first page with this number of links
     for (const std::int64_t count : links) ++places[most - count];
     std::exclusive_scan(places.begin(), places.end(), places.begin(), std::int64_t{0});
     std::vector<std::int32_t> pages(places[most]);

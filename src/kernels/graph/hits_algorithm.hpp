@@ -1,4 +1,4 @@
-// HITS and topical HITS of one graph, whose links are arranged for going over them many times.
+// HITS and topical HITS of one graph, whose links are reordered once for many iterations.
 #pragma once
 
 #include <cstdint>

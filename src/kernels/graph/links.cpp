@@ -13,8 +13,8 @@
 namespace pippin {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // pages a thread takes at once
-constexpr std::size_t kRowsAhead = 16;  // rows that lie anywhere, likewise
+constexpr std::int64_t kBlock = 4096;  // pages per block of work of a thread
+constexpr std::size_t kRowsAhead = 16;  // the same for rows in random order
 constexpr std::int64_t kAhead = 16;    // links whose values are fetched in advance: they lie anywhere in memory
 
 // Calls body with the width as a constant where it is a usual one, else with 0: loops that the compiler can unroll.
@@ -120,7 +120,7 @@ double propagate(const Lists& lists, std::span<const double> weights, std::span<
         h = next;
         std::swap(next, other);
         if (done) continue;
-        std::ranges::copy(found, spare.begin());  // pages without links stay what they are after the first round
+        std::ranges::copy(found, spare.begin());  // pages without links do not change after the first round
         std::erase_if(pages, [&](std::int64_t page) { return lists.of(page).empty(); });
     }
     if (h != found.data()) std::copy(h, h + found.size(), found.data());

@@ -41,7 +41,7 @@ struct Matrix {
 // Rows as columns, columns as rows; a square matrix, whose entries keep their order.
 Matrix transpose(const Lists& lists, std::span<const double> weights);
 
-// sums(i) = Σ weight(k)·table(pages(i), k), rows of as many numbers as there are weights.
+// sums(i) = Σ weight(k)·table(pages(i), k), rows as long as `weights`.
 void weigh_rows(std::span<const double> table, std::span<const std::int64_t> pages, std::span<const double> weights,
                 std::span<double> sums);
 

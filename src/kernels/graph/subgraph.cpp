@@ -11,22 +11,22 @@
 namespace pippin {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // pages a thread takes at once
-constexpr std::size_t kRoom = 4096;  // links looked at together: they stay in the nearest cache
+constexpr std::int64_t kBlock = 4096;  // pages per block of work of a thread
+constexpr std::size_t kRoom = 4096;  // links processed together, few enough for the first-level cache
 
-// Numbers of lists one after the other, in memory that is reused.
+// Concatenated lists of numbers in reusable memory.
 template <typename Number>
 struct Joined {
     std::vector<Number> numbers;
     std::vector<std::size_t> ends{0};  // of each list, after the beginning of the first
     std::size_t count = 0;
 
-    // Reserves space for so many more.
+    // Reserves space for `more` numbers.
     Number* expect(std::size_t more) {
         if (numbers.size() < count + more) numbers.resize(std::max(2 * numbers.size(), count + more));
         return numbers.data() + count;
     }
-    // Without a branch, which could not be predicted: where the number is not taken, the next one takes its place.
+    // Branch-free, because the condition is unpredictable: a number that is not kept is overwritten by the next.
     void take(Number number, bool taken) {
         numbers[count] = number;
         count += taken;
@@ -42,8 +42,8 @@ struct Joined {
     std::span<const Number> list(std::size_t i) const { return all().subspan(ends[i], ends[i + 1] - ends[i]); }
 };
 
-// Finds the links among some pages, many lists at a time. Lists, bits and scores lie anywhere in memory: each is read in a
-// loop that does little else, so that many reads are under way at once.
+// Finds the links among some pages, many lists at a time. Lists, bits and scores are scattered in memory: each is read
+// in its own short loop, so that many reads are in flight at once.
 class InnerFinder {
   public:
     InnerFinder(const PageSet& inside, const PageSet& scored, const PageSet& either, std::span<const double> scores)
@@ -125,7 +125,7 @@ class InnerFinder {
     std::vector<double> points_;                               // and their scores
 };
 
-// Adds the links of the pages that come next.
+// Adds the links of the next pages.
 void append(InnerLinks& all, const InnerLinks& next) {
     const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
     const auto add_offsets = [](auto& to, const auto& from) {

@@ -1,4 +1,4 @@
-// Some pages of a large graph: which they are, and the links among them. What is as long as the graph is a set of bits.
+// A set of pages of a large graph and the links among them. Membership is one bit per page of the graph.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class PageSet {
     // The place of each page, −1 for pages that are not members.
     void slots(std::span<const std::int64_t> pages, std::span<std::int64_t> found) const;
 
-    // Throws where members have been added since they were numbered; how many there are.
+    // Returns the number of members; throws if members have been added since they were numbered.
     std::size_t size() const;
 
   private:
@@ -55,8 +55,8 @@ class PageSet {
     bool numbered_ = true;
 };
 
-// The links among some pages, and those of them that lead to a page with S > 0 with the share S(q)/Σ S⁺ that q has of all
-// that p points to, inside and outside.
+// The links among some pages, and those links that lead to a page q with S > 0, each with the share S(q)/Σ S⁺ of q
+// among all pages that p links to, inside and outside the set.
 struct InnerLinks {
     std::vector<std::int64_t> offsets{0}, weighted_offsets{0};
     std::vector<std::int32_t> columns, weighted_columns;  // places among the pages

@@ -1,5 +1,4 @@
-// What a search knows of documents while it adds up the words of a query: the sums of a range of them, and which it has
-// scored.
+// Accumulators of a search: the partial BM25 sums of a range of documents, and the documents that have a sum.
 #pragma once
 
 #include <bit>
@@ -13,7 +12,7 @@
 
 namespace pippin {
 
-inline constexpr std::size_t kRange = 32768;  // documents whose sums are held at once, so that they stay near the processor
+inline constexpr std::size_t kRange = 32768;  // documents in one range, few enough for the first-level cache
 inline constexpr double kEmpty = -0.0;        // the sum of no addition: no addition gives it, and every addition replaces it
 
 inline bool is_empty(double sum) { return std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(kEmpty); }
@@ -68,7 +67,7 @@ class Accumulators {
         for (const std::uint32_t document : touched()) of_[document % kRange] = kEmpty;
         size_ = chosen_size_ = 0;
     }
-    // Adds to documents. Those that nothing was added to before and that come up to `least` are chosen.
+    // Adds to documents. A document without a sum becomes a candidate if the addition reaches `least`.
     void add(const std::uint32_t* documents, const double* added, std::size_t count, double least) {
         std::uint32_t *touched = touched_ + size_, *chosen = chosen_ + chosen_size_;
         double* const of = of_;

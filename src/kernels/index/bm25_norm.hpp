@@ -1,7 +1,7 @@
-// What a word adds to the BM25 of documents, many at once: weight·c/(c + k1(1 − b + b·length/average)).
+// Adds the contribution of one word to the BM25 of many documents: weight·c/(c + k1(1 − b + b·length/average)).
 //
-// Four documents go through one division where the processor has AVX2, else two; which it is is decided when it runs.
-// There is one formula, and contraction is off, so that the bits are the same.
+// One vector division handles four documents with AVX2, else two; the choice is made at run time. The formula is the
+// same and contraction is off, so the bits are equal.
 #pragma once
 
 #include <cstddef>

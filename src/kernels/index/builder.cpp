@@ -30,7 +30,7 @@ void settle(StreamPart& part, std::uint32_t length, std::vector<std::uint32_t>& 
     seen.clear();
 }
 
-// Calls body(worker, first, last) on as many threads as there are workers, each with its own stretch of [0, count).
+// Calls body(worker, first, last) on one thread per worker, each with its own part of [0, count).
 template <typename Body>
 void each_worker(std::size_t workers, std::size_t count, Body&& body) {
     parallel_blocks(static_cast<std::int64_t>(workers), static_cast<int>(workers), 1, [&](std::int64_t from, std::int64_t to) {
@@ -78,7 +78,7 @@ void Indexer::resolve(std::span<const std::string_view> terms) {
     if (first) find_common();
 }
 
-// Frequent words have come by the end of the first batch, and there get the short codes.
+// The most frequent words occur in the first batch; their terms get the short codes.
 void Indexer::find_common() {
     std::vector<std::uint64_t> times(terms_.size());
     for (const Block& block : batch_)
@@ -233,7 +233,7 @@ void place(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> 
 Packed pack(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> documents,
             std::span<const std::uint32_t> counts, std::span<const std::uint32_t> lengths, int threads) {
     const std::size_t terms = sizes.size(), workers = static_cast<std::size_t>(std::max(1, threads));
-    // Each worker has as many postings as the others, and writes where those of the workers before it end.
+    // Each worker gets about the same number of postings and writes after the previous worker's part.
     std::vector<std::size_t> starts(terms + 1, 0), cuts(workers + 1, terms);
     for (std::size_t term = 0; term < terms; ++term) starts[term + 1] = starts[term] + sizes[term];
     if (starts[terms] != documents.size() || counts.size() != documents.size())

@@ -1,9 +1,9 @@
-// Texts of documents in, inverted files out: words become numbers, documents become counts, counts are turned round.
+// Builds inverted lists: tokenizes texts, counts terms per document, and inverts the counts.
 //
-// A batch of documents goes through three steps: read() finds words and numbers the new ones; resolve() says which term
-// each new word stands for (stems and stop words are the caller's business, once per word and not per occurrence);
-// count() makes terms of words and counts them. Counted documents are held until invert() gives them back by term.
-// Documents are cut into blocks of a fixed size, so that the number of threads changes no byte.
+// A batch of documents goes through three steps. read() tokenizes and numbers new words; resolve() maps each new word
+// to its term (the caller handles stems and stop words, once per word); count() counts terms. The counted documents
+// stay in memory until invert() returns them by term. Documents are processed in blocks of a fixed size, so that the
+// bytes do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct TermCount {
     std::uint32_t count;
 };
 
-// What one stream of a few documents holds.
+// The content of one stream for a few documents.
 struct StreamPart {
     std::vector<std::uint8_t> tokens;      // codes of terms in order, varbyte; empty for unions
-    std::vector<std::uint32_t> sizes;      // bytes of them per document
+    std::vector<std::uint32_t> sizes;      // number of these bytes per document
     std::vector<TermCount> counts;         // document after document
     std::vector<std::uint32_t> lengths;    // per document
     std::vector<std::uint32_t> uniques;
 };
 
-// A stream of the documents held, by term: counts[t] postings of term t, documents ascending.
+// The inverted lists of the documents in memory: counts[t] postings of term t, documents ascending.
 struct Inverted {
     std::vector<std::uint32_t> sizes;
     std::vector<std::uint32_t> documents;
@@ -50,14 +50,15 @@ class Indexer {
     // The terms of the new words, in order; an empty one: the word is left out.
     void resolve(std::span<const std::string_view> terms);
     void count(int threads);
-    // Holds the counts of a stream no longer: it is not to be inverted.
+    // Discards the counts of a stream that will not be inverted.
     void leave_out(std::size_t stream);
 
     const Numbering& terms() const { return terms_; }
     std::size_t all_streams() const { return streams_ + unions_.size(); }
     std::uint64_t cut() const { return cut_; }              // documents that had more tokens than the limit
     std::uint64_t held() const { return held_; }            // bytes of counted documents
-    // The terms of the first batch, the most frequent first: the place there is a term's code. Others are their own.
+    // The terms of the first batch, the most frequent first: the code of such a term is its position here, of other
+    // terms their number.
     const std::vector<std::uint32_t>& common() const { return common_; }
     // The tokens, sizes, lengths and uniques of a stream in the batch counted last.
     template <typename T>
@@ -69,7 +70,7 @@ class Indexer {
         }
         return joined;
     }
-    // The documents held, by term.
+    // The posting lists of the documents in memory.
     Inverted invert(std::size_t stream, int threads) const;
     void forget();
 
@@ -111,7 +112,7 @@ void place(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> 
            std::span<const std::uint32_t> counts, std::span<std::int64_t> cursor, std::span<std::uint32_t> to_documents,
            std::span<std::uint32_t> to_counts);
 
-// Terms as they are written: their bytes one after the other, how many each has, and how often each occurs.
+// Terms in their stored form: all bytes, the number of bytes of each term, and its number of occurrences.
 struct Packed {
     std::vector<std::uint8_t> bytes;
     std::vector<std::int64_t> sizes;

@@ -14,7 +14,7 @@ constexpr std::size_t kUnit = 16;
 constexpr std::size_t kVectors = kPacked / 4;
 constexpr std::uint32_t kBefore = kNone;  // the document before the first: adding a gap of 1 gives 0
 
-// Four numbers that are worked on at once: every 64-bit processor supports that.
+// Four numbers processed at once, which every 64-bit processor supports.
 using Four = std::uint32_t __attribute__((vector_size(16)));
 
 Four load(const std::uint8_t* from) {
@@ -67,7 +67,7 @@ void pack_bits(std::span<const std::uint32_t, kPacked> numbers, unsigned bits, s
 #define PIPPIN_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, Four{__VA_ARGS__})
 #endif
 
-// Gaps − 1 become documents: sums within a vector, then onto the last document of the one before.
+// Converts gaps − 1 to documents: prefix sums within a vector, plus the last document of the previous vector.
 void sum_gaps(std::uint32_t before, Four* gaps) {
     const Four zero{};
     Four sum = zero + before;
@@ -89,7 +89,7 @@ void put_skip(const Skip& skip, std::vector<std::uint8_t>& to) {
     std::memcpy(to.data() + at + 8, small.data(), 4);
 }
 
-// Packs one block; what is to be known of it without unpacking.
+// Packs one block and returns its summary.
 Skip pack_block(const std::uint32_t* documents, const std::uint32_t* counts, std::uint32_t before,
                 std::span<const std::uint32_t> lengths, std::vector<std::uint8_t>& data) {
     std::array<std::uint32_t, kPacked> gaps, more;
@@ -119,7 +119,7 @@ void damaged() { throw std::runtime_error("a number in it leads nowhere"); }
 
 std::uint32_t decoded(std::uint8_t code) {
     if (code < 32) return code;
-    if (code == 255) return kNone;  // whatever is larger than all others
+    if (code == 255) return kNone;  // the outliers
     return (16U + (code & 15U)) << ((code >> 4) - 1);
 }
 
@@ -184,7 +184,7 @@ void Postings::unpack(std::size_t block, Unpacked& to) const {
     auto* const counts = reinterpret_cast<Four*>(to.counts.data());
     kUnpack[here.document_bits](data_.data() + from, documents);
     kUnpack[here.count_bits](data_.data() + from + kUnit * here.document_bits, counts);
-    // With gaps of 24 bits no sum of 128 of them passes 2³², so that sums ascend and the last one tells of all.
+    // With gaps of at most 24 bits, sums of 128 gaps stay below 2³²: sums ascend, and checking the last one is enough.
     if (here.document_bits > 24) {
         std::uint64_t sum = static_cast<std::uint32_t>(before + 1);
         for (const std::uint32_t gap : to.documents) sum += std::uint64_t{gap} + 1;

@@ -1,5 +1,5 @@
-// Postings of one term as bytes: blocks of 128 documents and counts, bit-packed, with what can be said of a block
-// without unpacking it; what is left over byte by byte.
+// Packed postings of one term: bit-packed blocks of 128 documents and counts, each with a summary that can be read
+// without unpacking; the remaining postings are byte-coded.
 //
 //   head       how many postings, and how often the term occurs beyond once in each: two times 32 bits, the low ones
 //              first (varbyte all three)
@@ -8,7 +8,7 @@
 //   blocks     gaps − 1 between documents, then counts − 1: 128 numbers of so many bits, number i in lane i mod 4
 //   the rest   varbyte 2·(gap − 1) + (count > 1), and varbyte count − 2 if that is so
 //
-// Bytes come from files that anybody may have written: a reader trusts no number that it has not compared.
+// The bytes come from untrusted files: a reader validates every number before using it.
 #pragma once
 
 #include <array>
@@ -23,8 +23,7 @@ namespace pippin {
 inline constexpr std::size_t kPacked = 128;  // postings of a block
 inline constexpr std::size_t kSkipBytes = 12;
 
-// Bytes are mapped from files and not looked through when they are opened: a number that leads outside is caught where
-// it is used.
+// Files are mapped and not validated when they are opened: invalid numbers are detected where they are used.
 [[noreturn]] void damaged();
 
 // A number in 8 bits, exact below 32 and then to one part in 16: the next one above, or the next one below.
@@ -32,7 +31,7 @@ std::uint8_t code_above(std::uint32_t value);
 std::uint8_t code_below(std::uint32_t value);
 std::uint32_t decoded(std::uint8_t code);
 
-// What is known of a block without unpacking it.
+// Summary of a block.
 struct Skip {
     std::uint32_t last;      // document
     std::uint32_t offset;    // of its data, in units of 16 bytes
@@ -48,11 +47,11 @@ struct Unpacked {
     alignas(16) std::array<std::uint32_t, kPacked> counts;
 };
 
-// The bytes of one term, taken apart but not unpacked.
+// The parts of one term's bytes, not yet unpacked.
 class Postings {
   public:
     Postings() = default;
-    // No bytes: no postings. Throws where the bytes cannot be those of a term in so many documents.
+    // No bytes mean no postings. Throws if the bytes are not valid for a collection of this size.
     Postings(std::span<const std::uint8_t> bytes, std::size_t documents);
 
     std::size_t size() const { return size_; }
@@ -75,18 +74,18 @@ class Postings {
     std::span<const std::uint8_t> skips_, data_, rest_;
 };
 
-// Writes the postings of a term behind what stands in `to`; lengths are those of all documents of the stream.
+// Appends the postings of a term to `to`; `lengths` are those of all documents of the stream.
 void pack_postings(std::span<const std::uint32_t> documents, std::span<const std::uint32_t> counts,
                    std::span<const std::uint32_t> lengths, std::vector<std::uint8_t>& to);
 
 // All documents and counts of a term.
 void unpack_postings(const Postings& postings, std::vector<std::int64_t>& documents, std::vector<double>& counts);
 
-// The postings of a term in what is left of a stream without others that are part of it, packed.
+// The packed postings of a term in the remainder of a stream after removing others that are part of it.
 std::vector<std::uint8_t> subtract_postings(const Postings& whole, std::span<const Postings> others,
                                             std::span<const std::uint32_t> lengths);
 
-// Numbers in as many bytes as they need, seven bits in each, the lowest first; the highest bit says that more follow.
+// Variable-byte numbers: seven bits per byte, the lowest first; the highest bit says that more bytes follow.
 inline void put_number(std::uint64_t value, std::vector<std::uint8_t>& to) {
     for (; value >= 128; value >>= 7) to.push_back(static_cast<std::uint8_t>(value | 128));
     to.push_back(static_cast<std::uint8_t>(value));

@@ -1,4 +1,4 @@
-// One word's postings from the first document to the last, of which only those blocks are unpacked that are looked at.
+// Forward iterator over the postings of one word that unpacks only the blocks it reads.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline std::size_t place(const Unpacked& block, std::uint32_t target) {
     return static_cast<std::size_t>(found - block.documents.data());
 }
 
-// Goes through the postings of a word from the first to the last, unpacking only the blocks that are looked at.
+// Forward iterator over the postings of a word; unpacks only the blocks it reads.
 class Reader {
   public:
     explicit Reader(const Postings& postings) : postings_(postings), blocks_(postings.blocks()) {

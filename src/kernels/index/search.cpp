@@ -17,13 +17,13 @@
 namespace pippin {
 namespace {
 
-constexpr std::size_t kFrequent = 16;  // a word of one document of so many is frequent
-constexpr std::size_t kPostings = 16;  // for each wanted document, from which on a frequent word is left to the end
-constexpr std::size_t kFew = 8;        // documents for each wanted one, and some more, may hold a word that
-constexpr std::size_t kFewer = 1024;   // is worked out alone to know from the start what is too little
-constexpr std::size_t kLeap = 128;     // with fewer candidates than one for so many postings, candidates are searched for
-constexpr std::size_t kPlaces = 16;    // of the collection that a sample is taken from,
-constexpr std::size_t kSample = 128;   // so many documents from each
+constexpr std::size_t kFrequent = 16;  // a word is frequent if it occurs in at least one of this many documents
+constexpr std::size_t kPostings = 16;  // postings per requested document from which on a frequent word is added last
+constexpr std::size_t kFew = 8;        // documents per requested document (plus kFewer) in which a rare word may occur
+constexpr std::size_t kFewer = 1024;   // to be scored alone for a first lower bound
+constexpr std::size_t kLeap = 128;     // postings per candidate from which on candidates are looked up one by one
+constexpr std::size_t kPlaces = 16;    // places of the collection from which a sample is taken
+constexpr std::size_t kSample = 128;   // documents sampled at each place
 constexpr double kSlack = 1e-9;        // far above the rounding of a few sums, far below any difference that matters
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -100,15 +100,15 @@ class Query {
         word.loss = std::min(0.0, largest);
     }
 
-    // What a block adds to its documents.
+    // Adds the contributions of one block to its documents.
     void work_out(const Word& word, const Unpacked& block) {
         norm_.additions(word.weight, block.counts.data(), block.documents.data(), lengths_.data(), block.size, added_.data());
     }
 
-    // Goes through the documents range after range. The words of a range are summed one after the other, the one that can
-    // add most first, for all documents that hold it, until no other document can come among the best or only frequent
-    // words are left; from there on only for the documents that have a sum and can still come among the best. Where
-    // others can as well, which hold frequent words alone, these are looked through at the end.
+    // Processes the documents range by range. The words are added one by one, the one with the largest bound first, to
+    // all documents that contain it, until no new document can reach the top k or only frequent words remain. From then
+    // on only the candidates that can still reach the top k are scored. If documents that contain only frequent words
+    // can reach it as well, they are scanned at the end.
     void by_range(TopK& best, AccumulatorPool& pool) {
         std::vector<double> rest(words_.size() + 1, 0.0);
         std::size_t frequent = words_.size();  // words from there on are
@@ -144,7 +144,7 @@ class Query {
         if (rest[frequent] >= std::max(least, best.least())) by_window(best, seen, std::span(words_).subspan(frequent));
     }
 
-    // A score that as many documents as are wanted reach: what a word gives them that few enough hold.
+    // Returns a score that at least k documents reach, computed from one rare word.
     double floor() {
         double loss = 0;
         for (const Word& word : words_) loss += word.loss;
@@ -164,7 +164,7 @@ class Query {
         return *nth + loss;
     }
 
-    // Adds a word to all documents of a range that hold it; which of them are chosen, see `Accumulators::add`.
+    // Adds a word to all documents of a range that contain it; see `Accumulators::add` for the choice of candidates.
     void add(Word& word, Accumulators& sums, std::uint32_t start, std::uint32_t end, double least) {
         word.each_piece(start, end, [&](const std::uint32_t* documents, const std::uint32_t* counts, std::size_t size) {
             norm_.additions(word.weight, counts, documents, lengths_.data(), size, added_.data());
@@ -208,8 +208,8 @@ class Query {
         for (std::size_t i = 0; i < found; ++i) sums[held[i]] += added_[i];
     }
 
-    // Goes through the documents without a sum yet, which contain only these words, a window of them after the other.
-    // Their counts tell how much a document gets at most, byte by byte and sixteen at a time, so that few are scored.
+    // Scans the documents without a sum, which contain only these words, window by window. Their counts, compared 16 at
+    // a time, bound the score, so that few documents are scored.
     void by_window(TopK& best, const Seen& seen, std::span<Word> words) {
         for (Word& word : words)
             if (word.counts.empty()) word.counts = word.own = frequent_counts(word.postings(), lengths_.size());
@@ -218,7 +218,7 @@ class Query {
         if (guess <= best.least() || !look_through(best, seen, words, guess)) look_through(best, seen, words, kNever);
     }
 
-    // Looks through all documents for those that reach `least`; whether as many as are wanted do.
+    // Scans all documents for those that reach `least`; returns whether at least k do.
     bool look_through(TopK& best, const Seen& seen, std::span<Word> words, double least) {
         TopK found = best;
         const auto lowest = [&] { return std::max(least, found.least()); };
@@ -238,7 +238,7 @@ class Query {
         return true;
     }
 
-    // A score that hardly more documents reach than are wanted, judged by a sample.
+    // Estimates, from a sample, a score that slightly more than k documents reach.
     double guess_least(std::span<Word> words, const Seen& seen) {
         const std::size_t documents = lengths_.size(), size = std::min(documents / kPlaces, kSample);
         candidates_.clear();

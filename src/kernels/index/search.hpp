@@ -1,5 +1,4 @@
-// Questions to one stream of an index: BM25 of all documents, the best of them exactly and early, counts in
-// candidates.
+// Searches one stream of an index: BM25 of all documents, exact top k with early termination, and counts in candidates.
 //
 // BM25 of a document is the sum over words of idf·c(k1+1)/(c + k1(1 − b + b·|d|/average)), idf = ln((N−df+½)/(df+½))
 // with its sign. The words are summed in the falling order of their bounds, here and there, so that a search which
@@ -20,7 +19,7 @@ namespace pippin {
 
 inline constexpr double kAnyLength = 4294967295.0;
 
-// What BM25 asks of a stream but for the postings.
+// The data that BM25 needs in addition to the postings.
 struct Lengths {
     std::span<const std::uint32_t> of;  // [documents]
     double average;
@@ -37,11 +36,11 @@ struct QueryTerm {
     std::span<const std::uint8_t> counts = {};
 };
 
-// The counts of a word that stands in at least one document of sixteen, one for every document; none for other words.
-// A count of 255 stands for any count from there on.
+// The counts of a word in every document, if at least one document in 16 contains it; else empty. A count of 255 means
+// 255 or more.
 std::vector<std::uint8_t> frequent_counts(const Postings& postings, std::size_t documents);
 
-// BM25 of every document, 0 where it holds none of the words, which are distinct.
+// BM25 of every document for distinct words; 0 if it contains none of them.
 void bm25_scores(Lengths lengths, std::span<const QueryTerm> words, Bm25 parameters, std::span<double> scores);
 
 // The best `n` documents that hold a word, best first, ties by rank. Searches may share the pool across threads.

@@ -26,7 +26,7 @@ class Ranges {
         return static_cast<std::size_t>(static_cast<std::int64_t>(range < last_ ? range : last_));
     }
 
-    // How many hits lie in better ranges, for every range.
+    // The number of hits in better ranges, for every range.
     std::vector<std::size_t> starts(std::span<const Hit> hits) const {
         std::vector<std::size_t> found(hits.size() + 1, 0);
         for (const Hit& hit : hits) ++found[of(hit) + 1];
@@ -58,8 +58,8 @@ void sort_unsorted(std::vector<Hit>::iterator first, std::vector<Hit>::iterator 
 
 }  // namespace
 
-// The best hits in order. They are dealt into as many ranges of scores as there are hits; those of the ranges that
-// matter are dealt again, now from the first rank to the last, so that hardly anything is left to be sorted.
+// Sorts the best hits by bucket: hits are distributed to as many score ranges as there are hits; those of the ranges
+// that matter are distributed again, so that hardly anything remains to be sorted.
 std::vector<Hit> TopK::in_order() && {
     const std::size_t wanted = std::min(wanted_, hits_.size());
     if (hits_.size() > kFew) {

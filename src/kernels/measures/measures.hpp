@@ -29,7 +29,7 @@ enum class IdealCut : int { cutoff = 0, list = 1, none = 2 };
 enum class RecallDenominator : int { judged = 0, cutoff = 1 };
 enum class RecallCut : int { up = 0, nearest = 1 };
 
-// What a convention and a measure's own parameters come down to.
+// The kernel parameters that follow from a convention and a measure's own parameters.
 struct Rules {
     std::span<const double> gains;        // by label; a label below 0 gains nothing
     std::span<const double> multipliers;  // a document at position i counts gain · multiplier[i] / divisor[i]:

@@ -1,5 +1,5 @@
-// What a ranker that looks at a measure asks again and again: the value of each query for other scores. It ranks with
-// the same order and measures with the same functions as evaluation, and owns copies of what it needs.
+// Evaluates one measure repeatedly for changing scores, as rankers need it. Uses the ordering and measure functions of
+// evaluation and owns copies of its data.
 #pragma once
 
 #include <cstdint>

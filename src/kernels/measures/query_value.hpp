@@ -7,7 +7,7 @@
 
 namespace pippin {
 
-// How a value is held before the mean: in double, in single precision, or rounded to so many digits.
+// Precision of a value before the mean: double, single, or a number of digits.
 inline constexpr int kHeldDouble = -1;
 inline constexpr int kHeldSingle = -2;
 inline constexpr int kHeldHalfUp = -3;  // two digits, halves up, as Java rounds

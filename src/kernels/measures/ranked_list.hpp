@@ -1,4 +1,4 @@
-// What measures ask of a list: groups of tied documents, and how many relevant ones stand where.
+// Shared computations on a ranked list: groups of ties, and numbers of relevant documents by position.
 #pragma once
 
 #include <algorithm>

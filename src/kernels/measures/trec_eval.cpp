@@ -43,7 +43,7 @@ double interpolated_precision(const RankedList& list, const Rules& rules, Scratc
     return scratch[0];
 }
 
-// Numbers: all levels; the parameter is the place of the one asked for.
+// Numbers: all levels; the parameter is the index of the requested level.
 double interpolated_precision_of(const RankedList& list, const Rules& rules, Scratch& scratch) {
     interpolate(list, rules, rules.numbers, scratch);
     return scratch[static_cast<std::size_t>(rules.parameter)];
@@ -77,7 +77,7 @@ double r_precision_multiple(const RankedList& list, const Rules& rules, Scratch&
     return scratch[0];
 }
 
-// Numbers: all multiples; the parameter is the place of the one asked for.
+// Numbers: all multiples; the parameter is the index of the requested multiple.
 double r_precision_multiple_of(const RankedList& list, const Rules& rules, Scratch& scratch) {
     multiples(list, rules, rules.numbers, scratch);
     return scratch[static_cast<std::size_t>(rules.parameter)];

@@ -1,4 +1,4 @@
-// The documents of one query by their ids: which row holds an id, and whether one stands twice.
+// Hash table of the documents of one query by id, which also detects duplicates.
 #pragma once
 
 #include <cstdint>

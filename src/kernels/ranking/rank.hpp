@@ -85,7 +85,7 @@ Duplicate judge_and_rank(const RunView& run, const JudgedView& judged, std::span
                          std::span<const std::int64_t> judged_of, std::span<const std::int64_t> offsets, RankRule rule,
                          std::span<std::int32_t> ranked, std::span<std::uint8_t> tied, int threads);
 
-// The first document that stands twice in a query.
+// The first duplicate document of a query.
 Duplicate find_duplicate(const Texts& ids, std::span<const std::int64_t> offsets, int threads);
 
 // Sorts each query's labels, highest first, into pool[offsets[q] …].

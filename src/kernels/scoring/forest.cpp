@@ -54,7 +54,7 @@ std::vector<One> check(const Trees& all, std::int64_t features) {
     return trees;
 }
 
-// Where each threshold of the ensemble stands: its column and its number there.
+// The position of each threshold of the ensemble: its column and its number there.
 struct Place {
     std::int64_t column;
     std::int64_t number;
@@ -112,7 +112,7 @@ std::vector<Place> add_searches(Forest& forest, const Trees& all) {
     return places;
 }
 
-// How many leaves lie under each node, and where they begin if the child with fewer leaves comes first.
+// Number of leaves below each node, and their first position if the child with fewer leaves comes first.
 struct Layout {
     std::vector<std::int64_t> sizes, starts;  // by node
     std::vector<std::int64_t> leaves;         // where each leaf stands

@@ -1,4 +1,4 @@
-// What the scorer of trees works on, packed, and the pass over a block of documents: see scoring/forest.hpp.
+// Packed trees and the scoring of one block of documents: see scoring/forest.hpp.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace pippin {
 
-constexpr std::int64_t kBlock = 256;      // documents whose codes are looked at together
+constexpr std::int64_t kBlock = 256;      // documents whose codes are compared together
 constexpr std::int64_t kFan = 16;         // thresholds that a step of a search compares with
 constexpr std::int64_t kCuts = 255;       // thresholds that a byte tells apart
 constexpr std::int64_t kMostSlices = 32;  // whose leaves a byte tells apart

@@ -15,7 +15,8 @@ struct WeightedSum {
     bool single_features, single_sums, missing_is_zero;
 };
 
-// The sum of each row of a table of so many features. Refuses (std::invalid_argument) columns that are not there.
+// Returns the sum of each row of a table with `features` columns. Throws std::invalid_argument for columns out of
+// range.
 void linear_scores(const WeightedSum& terms, std::span<const double> table, std::int64_t features, std::span<double> scores);
 
 }  // namespace pippin

@@ -52,7 +52,7 @@ class PrefixCounts {
         for (std::size_t b = block + 1; b < whole_.size(); ++b) ++whole_[b];
     }
 
-    // How many inserted positions are below `end`.
+    // The number of inserted positions below `end`.
     std::int64_t before(std::int64_t end) const {
         const std::size_t word = at(end) / kFan, group = word / kFan;
         const std::uint64_t below = (std::uint64_t{1} << (at(end) % kFan)) - 1;

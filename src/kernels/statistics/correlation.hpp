@@ -25,7 +25,7 @@ void rank_with_ties(std::span<const double> values, bool high, double tolerance,
 // Throws std::invalid_argument unless both rankings have one size and every index in them is in range.
 void check_rankings(const TiedRanking& x, const TiedRanking& y);
 
-// What the n(n-1)/2 pairs of items are; concordant + discordant + tied_x + tied_y - tied_both is their number.
+// Counts of the n(n-1)/2 pairs of items: concordant + discordant + tied_x + tied_y - tied_both.
 struct PairCounts {
     std::int64_t concordant = 0;
     std::int64_t discordant = 0;
@@ -40,7 +40,7 @@ PairCounts count_pairs(const TiedRanking& x, const TiedRanking& y);
 // NaN if y has no such item.
 double share_above(const TiedRanking& x, const TiedRanking& y);
 
-// What a pair that y ties is worth when it is averaged over the orders of its group.
+// The value of a pair tied in y, averaged over the orders of its group.
 enum class TiedPair : int {
     half = 0,   // concordant in one of the two orders
     agreed = 1  // concordant in both if x ties it too, in neither otherwise
@@ -49,7 +49,7 @@ enum class TiedPair : int {
 // As share_above, over all items but the first, averaged over all orders of the items that y ties (transitively).
 double share_above_in_orders(const TiedRanking& x, const TiedRanking& y, TiedPair tied_pair);
 
-// What an item of a tied group adds to the overlap at a depth that cuts the group.
+// The contribution of an item of a tied group to the overlap at a depth that cuts the group.
 enum class OverlapTies : int {
     whole = 0,     // all of it: every item of the group stands at the group's first position
     average = 1,   // its chance of being above the depth in a random order of the group

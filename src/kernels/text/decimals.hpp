@@ -8,7 +8,7 @@
 
 namespace pippin {
 
-// What stands before each column's number; a column that is not printed is this alone.
+// The prefix of each column's number; a column that is not printed consists of its prefix only.
 struct Column {
     std::string before;
     bool printed;

@@ -13,7 +13,7 @@ const char* field_end(const char* p) {
     return p;
 }
 
-// The digits at p as a number that stays below ten times the limit; p moves behind them.
+// Parses the digits at p, saturating below ten times the limit, and advances p.
 std::int64_t read_id(const char*& p) {
     std::int64_t id = 0;
     for (; is_digit(*p); ++p)
@@ -132,7 +132,7 @@ class Reader {
     const char* read_features(const char* p) {
         T* const out = to_.features.data() + row_ * to_.width;
         std::int64_t before = 0;
-        const char* beyond = nullptr;  // an id above the width; what comes later in the line may tell better why
+        const char* beyond = nullptr;  // an id above the width; a later error in the line may be more specific
         for (;;) {
             p = skip_blanks(read_expected(p, out, before));
             if (*p == '\n' || *p == '#') break;

@@ -49,10 +49,10 @@ struct QueryLines {
     std::int64_t width;   // the largest feature id, as scan_letor sees it
 };
 
-// Where the queries stand, without reading labels or features: what tells whether a query has been read before.
+// Locates the queries without reading labels or features, to detect queries that return later.
 std::vector<QueryLines> find_queries(Bytes text, int threads);
 
-// What a row of text is made of when a data set is written.
+// The parts of a row when a data set is written.
 template <typename T>
 struct LetorRows {
     std::span<const T> features;

@@ -36,7 +36,7 @@ void add_unescaped(std::string_view text, std::string& plain) {
     plain += text;
 }
 
-// What is known of the elements of a name.
+// Properties of the elements of a name.
 struct Element {
     bool block = false, unseen = false, never_closed = false, plain_text = false;
     std::unordered_map<std::int32_t, std::int32_t> looks;  // inside, by the look outside, where no attribute matters

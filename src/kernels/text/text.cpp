@@ -53,7 +53,7 @@ Census census(const std::uint8_t* p, std::int64_t size) {
     return all;
 }
 
-// The length of the UTF-8 character at p, or 0 if there is none (Unicode 15, table 3-7).
+// The length of the UTF-8 character at p, or 0 if it is invalid (Unicode 15, table 3-7).
 std::int64_t utf8_length(const std::uint8_t* p, std::int64_t left) {
     const auto in = [&](std::int64_t i, int low, int high) { return i < left && p[i] >= low && p[i] <= high; };
     const int c = p[0];

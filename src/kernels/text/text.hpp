@@ -30,7 +30,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 inline constexpr std::int64_t kPadding = 64;
 
-// Something in the text is not what it should be; `offset` is the byte where it stands.
+// The text is invalid at byte `offset`.
 struct TextError : std::runtime_error {
     TextError(std::int64_t at, const std::string& message) : std::runtime_error(message), offset(at) {}
     std::int64_t offset;
@@ -53,7 +53,7 @@ class FirstError {
     std::string message_;
 };
 
-// Where pieces of the text begin and end, and how many rows stand before each.
+// Boundaries of the pieces of a text, and the number of rows before each.
 struct Pieces {
     std::vector<std::int64_t> cuts;
     std::vector<std::int64_t> rows;  // may count lines that turn out to be blank
@@ -80,19 +80,20 @@ struct Segment {
 
 std::int64_t count_newlines(Bytes text);
 std::int64_t line_at(Bytes text, std::int64_t offset);
-// The longest of texts that each stand behind their length (four bytes, the least first), as in a page of Parquet.
+// The length of the longest of several strings, each preceded by its length (four bytes, little-endian), as in a page
+// of Parquet.
 std::int64_t longest_text(Bytes page);
 
 // Pieces of about a megabyte that end after a newline. A byte order mark at the start is left out, or kept as text.
 Pieces cut_text(Bytes text, bool keep_mark = false);
 // Fills pieces.rows with the number of lines before each piece; unless `lenient`, raises for bytes that are not text.
 void count_lines(Bytes text, Pieces& pieces, bool lenient, int threads);
-// What kinds of bytes there are: newlines; bytes above 127, NUL, control bytes that C's isspace does not count as blanks.
+// The kinds of bytes in a text: newlines, bytes above 127, NUL, and control bytes that C's isspace does not accept.
 struct Census {
     std::int64_t newlines = 0;
     bool high = false, zero = false, controls = false;
 };
-// What stands in [first, last); unless `lenient`, raises TextError for the first byte that is NUL or no UTF-8.
+// Classifies the bytes of [first, last); unless `lenient`, raises TextError for the first NUL or invalid UTF-8.
 Census check_text(Bytes text, std::int64_t first, std::int64_t last, bool lenient = false);
 
 // The token as an error message shows it: quoted, short, without control characters.
@@ -104,7 +105,7 @@ std::vector<Segment> join_segments(Bytes text, const std::vector<std::vector<Seg
 
 // The number that makes up the whole token (also nan, inf, infinity), or false.
 bool whole_number(std::string_view token, double& value);
-// The longest number at the start of the token, 0 if there is none: as C's strtod (with hexadecimal) or Perl reads.
+// The longest number at the start of the token, 0 if there is none, read like C's strtod (with hexadecimal) or Perl.
 double leading_number(std::string_view token, bool hexadecimal);
 // An integer from text such as 2, -1 or 1.0; raises TextError at `offset` otherwise.
 std::int32_t whole_label(std::string_view token, std::int64_t offset);
@@ -113,7 +114,7 @@ inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; 
 // Bytes up to the blank separate columns; only the newline ends a line.
 inline bool is_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
-// What C's isspace says of a byte: fewer bytes than `is_space`, which takes every control byte for a blank.
+// Like C's isspace: fewer bytes than `is_space`, which counts every control byte as a blank.
 inline bool is_c_space(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') < 5; }
 
 inline const char* skip_blanks(const char* p) {
@@ -128,7 +129,7 @@ inline std::uint64_t load_word(const char* p) {
     return word;
 }
 
-// Whether two texts, behind each of which kPadding bytes can be read, are the same; most ids need no call for that.
+// Compares two strings that are followed by at least kPadding readable bytes; most comparisons need no function call.
 inline bool same_text(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     if (a.size() - 1 < 8) return (load_word(a.data()) ^ load_word(b.data())) << (64 - 8 * a.size()) == 0;

@@ -43,7 +43,7 @@ std::vector<Part> read_pieces(Bytes text, const Pieces& pieces, ReadOptions opti
     return parts;
 }
 
-// Joins what the pieces know; first_rows[i] becomes the number of rows before piece i.
+// Combines the pieces; first_rows[i] becomes the number of rows before piece i.
 TrecIndex join_parts(Bytes text, const std::vector<Part>& parts, std::vector<std::int64_t>& first_rows) {
     TrecIndex index;
     index.first_tag.row = index.last_tag.row = -1;
@@ -101,7 +101,7 @@ TrecIndex parse_judgements(Bytes text, const Pieces& pieces, ReadOptions options
 }
 
 std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options, std::span<double> scores) {
-    // A blank line is an error only if a number follows, perhaps in a later piece; so pieces note what they saw.
+    // A blank line is an error only if a number follows, possibly in a later piece; pieces record what they contain.
     struct Ends {
         std::int64_t rows = 0, first_blank = -1;
         bool broken = false;  // a number follows the blank line in this piece
@@ -140,7 +140,7 @@ std::int64_t parse_scores(Bytes text, const Pieces& pieces, ReadOptions options,
         if (follows || part.broken) throw TextError(blank, "blank line among the scores");
         rows += part.rows;
     }
-    return rows;  // blank lines stand only at the end, so no gap is left to close
+    return rows;  // blank lines occur only at the end, so there are no gaps to close
 }
 
 }  // namespace pippin

@@ -44,7 +44,7 @@ bool read_plain_columns(const char*&, std::string_view (&)[N]) {
 }
 #endif
 
-// Where blanks end and columns end: at any byte up to the blank, or at what C's isspace says.
+// Blanks that separate columns: all bytes up to the space, or those of C's isspace.
 struct AnyBlank {
     static const char* skip(const char* p) { return skip_blanks(p); }
     static const char* end(const char* p) { return column_end(p); }

@@ -9,9 +9,9 @@ Rows of a table have no document ids: tools that order ties by id order them by 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from pippin.data.dataset import Dataset, grouped_order
 from pippin.data.inputs import coerce_judgements
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.convention import Convention
+from pippin.evaluation.convention import Axes, Convention
 from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
 from pippin.evaluation.measures.notation import parse, text_of
 from pippin.evaluation.objective import Objective
@@ -52,7 +52,9 @@ class MeanOverQueries:
         return evaluate_rankings(rankings, [self.measure], self.tool, dict(self.axes), "").mean[self.measure]
 
 
-def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, routing: bool = True, **axes: Any) -> Any:
+def make_scorer(
+    measure: Any = "NDCG@10", tool: str | Tool = "official", *, routing: bool = True, **axes: Unpack[Axes]
+) -> Any:
     """Return a scorer for scikit-learn: the mean of a measure over queries, as a tool computes it.
 
     Parameters
@@ -95,17 +97,17 @@ def make_scorer(measure: Any = "NDCG@10", tool: str | Tool = "official", *, rout
     from sklearn.metrics import make_scorer as scorer_of
 
     text, resolved = text_of(measure), TOOLS[tool] if isinstance(tool, str) else tool
-    axes = _order_ties_by_row(resolved.convention_for(parse(text), **axes), axes)
+    by_row = _order_ties_by_row(resolved.convention_for(parse(text), **axes), axes)
     if routing:
         sklearn.set_config(enable_metadata_routing=True)
     with sklearn.config_context(enable_metadata_routing=True):
-        return scorer_of(MeanOverQueries(text, resolved, tuple(axes.items()))).set_score_request(qid=True)
+        return scorer_of(MeanOverQueries(text, resolved, tuple(by_row.items()))).set_score_request(qid=True)
 
 
-def _order_ties_by_row(convention: Convention, axes: dict[str, Any]) -> dict[str, Any]:
+def _order_ties_by_row(convention: Convention, axes: Mapping[str, Any]) -> dict[str, Any]:
     """Return axes that order ties by row instead of by document id."""
     by_row = {"id-descending": "reversed", "id-ascending": "input"}.get(convention.ties)
-    return axes if by_row is None else {**axes, "ties": by_row}
+    return {**axes} if by_row is None else {**axes, "ties": by_row}
 
 
 class QueryEstimator:
@@ -231,7 +233,7 @@ class QueryEstimator:
 class _Metric:
     """The mean of a measure over the queries of a data set, prepared once per data set."""
 
-    def __init__(self, measure: Any, tool: str | Tool | Convention, axes: dict[str, Any]) -> None:
+    def __init__(self, measure: Any, tool: str | Tool | Convention, axes: Mapping[str, Any]) -> None:
         text = text_of(measure)
         if isinstance(tool, str):
             tool = TOOLS[tool]
@@ -264,7 +266,7 @@ class LightGBMMetric(_Metric):
 
 
 def lightgbm_metric(
-    measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Any
+    measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Unpack[Axes]
 ) -> LightGBMMetric:
     """Return a metric for LightGBM: a measure as a tool computes it, for early stopping.
 
@@ -307,7 +309,9 @@ class XGBoostMetric(_Metric):
         return self._measure, self._mean(dtrain.get_label(), predt, sizes)
 
 
-def xgboost_metric(measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Any) -> XGBoostMetric:
+def xgboost_metric(
+    measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", **axes: Unpack[Axes]
+) -> XGBoostMetric:
     """Return a metric for XGBoost: a measure as a tool computes it, for early stopping.
 
     Parameters
@@ -336,7 +340,7 @@ class CatBoostMetric(_Metric):
     """A metric for `eval_metric` of CatBoost, which tells a metric the labels but not the queries."""
 
     def __init__(
-        self, measure: Any, tool: str | Tool | Convention, sets: Sequence[tuple[Any, Any]], axes: dict[str, Any]
+        self, measure: Any, tool: str | Tool | Convention, sets: Sequence[tuple[Any, Any]], axes: Mapping[str, Any]
     ) -> None:
         super().__init__(measure, tool, axes)
         self._sets = [coerce_judgements(np.asarray(labels), qid=qid) for labels, qid in sets]
@@ -360,7 +364,7 @@ class CatBoostMetric(_Metric):
 
 def catboost_metric(
     measure: Any = "NDCG@10", tool: str | Tool | Convention = "official", *, sets: Sequence[tuple[Any, Any]],
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> CatBoostMetric:  # fmt: skip
     """Return a metric for CatBoost: a measure as a tool computes it, for early stopping.
 

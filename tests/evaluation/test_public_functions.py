@@ -157,13 +157,13 @@ def test_labels_without_queries_say_what_is_missing() -> None:
 
 def test_unknown_arguments_suggest_the_nearest_name() -> None:
     with pytest.raises(UnknownName, match=r"no argument of evaluate is called 'metrics'; did you mean measure\?"):
-        evaluate(DATA, SCORES, metrics=["MAP"])
+        evaluate(DATA, SCORES, metrics=["MAP"])  # type: ignore[call-overload]
     with pytest.raises(UnknownName, match=r"no argument of compare is called 'metric'; did you mean measure\?"):
-        compare(DATA, {"a": SCORES, "b": -SCORES}, metric="MAP")
+        compare(DATA, {"a": SCORES, "b": -SCORES}, metric="MAP")  # type: ignore[call-overload]
     with pytest.raises(UnknownName, match="no argument of evaluate is called 'tols'; did you mean tool "):
-        evaluate(DATA, SCORES, tols="letor4")
+        evaluate(DATA, SCORES, tols="letor4")  # type: ignore[call-overload]
     with pytest.raises(UnknownName, match="did you mean relevance_threshold"):
-        evaluate(DATA, SCORES, relevance_treshold=2)
+        evaluate(DATA, SCORES, relevance_treshold=2)  # type: ignore[call-overload]
 
 
 def test_swapped_dicts_are_reported() -> None:

@@ -71,7 +71,7 @@ def test_invalid_measures_are_reported_by_make_scorer() -> None:
     with pytest.raises(UnknownName, match="no tool is called 'leto4'"):
         make_scorer("NDCG@5", tool="leto4")
     with pytest.raises(UnknownName, match="no axis is called 'tie'"):
-        make_scorer("NDCG@5", tie="worst")
+        make_scorer("NDCG@5", tie="worst")  # type: ignore[call-arg]
 
 
 def test_metadata_routing_is_respected() -> None:

@@ -107,7 +107,7 @@ def test_mistakes_are_errors_when_a_metric_is_made() -> None:
     with pytest.raises(UnknownName, match="no measure is called 'NDGC@5'"):
         lightgbm_metric("NDGC@5")
     with pytest.raises(UnknownName, match="no axis is called 'tie'"):
-        xgboost_metric("NDCG@5", tie="worst")
+        xgboost_metric("NDCG@5", tie="worst")  # type: ignore[call-arg]
     with pytest.raises(ConventionError, match="the validation set has no queries: pass eval_group"):
         lightgbm_metric()([1, 0], [1.0, 0.0])
 

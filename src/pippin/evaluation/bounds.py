@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pippin.data.inputs import coerce_judgements, coerce_scores
 from pippin.data.qrels import Qrels, Run
 from pippin.display import Displayable, rows_to_columns
 from pippin.errors import ConventionError, DataError
-from pippin.evaluation.convention import check_axes
+from pippin.evaluation.convention import Axes, check_axes
 from pippin.evaluation.evaluate import check_measures
 from pippin.evaluation.measures.notation import texts_of
 from pippin.evaluation.rank import to_qrels
@@ -189,13 +189,13 @@ def _read_run(run: Any, judged: Any, merge_queries: bool) -> Run:
 def bounds(
     qrels: Any, run: Any, second_run: Any = ..., *, measure: list[str], tool: str | Tool = ...,
     max_label: int | None = ..., depth: int | None = ..., extra_relevant: int = ..., merge_queries: bool = ...,
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> list[Bounds]: ...  # fmt: skip
 @overload
 def bounds(
     qrels: Any, run: Any, second_run: Any = ..., *, measure: Any = ..., tool: str | Tool = ...,
     max_label: int | None = ..., depth: int | None = ..., extra_relevant: int = ..., merge_queries: bool = ...,
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> Bounds: ...  # fmt: skip
 def bounds(
     qrels: Any,
@@ -208,7 +208,7 @@ def bounds(
     depth: int | None = None,
     extra_relevant: int = 0,
     merge_queries: bool = False,
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> Bounds | list[Bounds]:
     """Bound a measure, or the difference of two runs, over all labels that unjudged documents could have.
 

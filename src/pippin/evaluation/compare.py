@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores
 from pippin.data.matrix import read_matrix
 from pippin.display import Plottable, rows_to_columns
 from pippin.display.terminal import progress
 from pippin.errors import DataError
-from pippin.evaluation.convention import AXES, check_axes
+from pippin.evaluation.convention import AXES, Axes, check_axes
 from pippin.evaluation.correlation import correlate_vectors
 from pippin.evaluation.evaluate import check_measures, name_systems
 from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
@@ -186,15 +186,31 @@ class Comparison(Plottable):
         return [f"Left out: {', '.join(tools)} ({why})" for why, tools in reasons.items()]
 
 
+class CompareOptions(Axes, total=False):
+    """Keyword arguments of `compare`, for type checkers."""
+
+    baseline: str | None
+    test: str
+    correction: str
+    alpha: float
+    resamples: int | None
+    seed: int
+    missing: Missing
+    qid: Any
+    group: Any
+    merge_queries: bool
+    verbose: bool
+
+
 @overload
 def compare(
     qrels: Any, systems: Any, measure: list[str],
-    tool: str | Tool | ToolSelection = ..., **settings: Any,
+    tool: str | Tool | ToolSelection = ..., **settings: Unpack[CompareOptions],
 ) -> list[Comparison]: ...  # fmt: skip
 @overload
 def compare(
     qrels: Any, systems: Any = ..., measure: Any = ...,
-    tool: str | Tool | ToolSelection = ..., **settings: Any,
+    tool: str | Tool | ToolSelection = ..., **settings: Unpack[CompareOptions],
 ) -> Comparison: ...  # fmt: skip
 def compare(
     qrels: Any,
@@ -213,7 +229,7 @@ def compare(
     group: Any = None,
     merge_queries: bool = False,
     verbose: bool = False,
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> Comparison | list[Comparison]:
     """Compare systems: find the better one, test the difference for significance, and compare the verdicts of tools.
 

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,54 @@ AVERAGES = (
     "queries", "or-zero", "weighted", "counted", "counted-or-none", "judged", "all-or-none", "judged-or-none", "batch",
 )  # fmt: skip
 PARTIAL_SORT_PREFIXES = ("topk", "argpartition")  # rules that sort only the first documents
+
+
+class Axes(TypedDict, total=False):
+    """The axes of a `Convention` as keyword arguments, for type checkers."""
+
+    gain: str | tuple[float, ...]
+    max_valid_label: int | None
+    gain_threshold: int
+    negative_labels: str
+    discount: str
+    ideal_source: str
+    ideal_depth: str
+    short_lists: str
+    precision_denominator: str
+    empty: float | None
+    query_selection: str
+    min_retrieved: int
+    all_relevant_lists: str
+    ties: str
+    partial_sort_depth: int
+    tie_scope: str
+    query_id_format: str
+    list_order: str
+    score_precision: str
+    unjudged_documents: str | int
+    self_retrieval: str
+    score_floor: str
+    relevance_rule: str
+    unretrieved_relevant: str
+    pool_source: str
+    relevance_threshold: int
+    ap_denominator: str
+    ap_undefined: str
+    recall_denominator: str
+    recall_level_rounding: str
+    err_max_grade: int | str
+    cwl_quantity: str
+    confidence: str
+    subtopics: str
+    bpref_no_nonrelevant: str
+    rbp_gain: str
+    apply_cutoff: bool
+    value_rounding: str | int
+    zero_values: str
+    averaging: str
+    mean_digits: int | None
+    mean_rounding: str
+    printed_digits: int
 
 
 class Convention(OptionsRecord):

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from pippin.data.dataset import Dataset
 from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores
 from pippin.data.qrels import Qrels, Run
 from pippin.data.streaming import LazyRun
 from pippin.errors import ConventionError, DataError, PippinError, PippinWarning
-from pippin.evaluation.convention import check_axes
+from pippin.evaluation.convention import Axes, check_axes
 from pippin.evaluation.evaluation import (
     Evaluation,
     Evaluations,
@@ -122,17 +122,37 @@ def _sorts_once(measures: Sequence[str], tools: Sequence[Tool], axes: Mapping[st
     return not ties_range and len({order_key(convention) for convention in conventions}) == 1
 
 
+class EvaluateOptions(Axes, total=False):
+    """Keyword arguments of `evaluate`, for type checkers."""
+
+    y: str | None
+    score: str | None
+    qid: Any
+    group: Any
+    merge_queries: bool
+    allow_infinite: bool
+    ties_range: bool
+    stream: bool
+    executor: Any
+
+
 @overload
 def evaluate(
     qrels: Dataset | Qrels | str | os.PathLike[str], run: Systems, measure: Any = ...,
-    tool: str | Tool | ToolSelection = ..., **options: Any,
+    tool: str | Tool | ToolSelection = ..., **options: Unpack[EvaluateOptions],
 ) -> SystemEvaluations: ...  # fmt: skip
 @overload
-def evaluate(qrels: Any, run: Any, measure: Any, tool: ToolSelection, **options: Any) -> Evaluations: ...
+def evaluate(
+    qrels: Any, run: Any, measure: Any, tool: ToolSelection, **options: Unpack[EvaluateOptions]
+) -> Evaluations: ...
 @overload
-def evaluate(qrels: Any, run: Any = ..., measure: Any = ..., *, tool: ToolSelection, **options: Any) -> Evaluations: ...
+def evaluate(
+    qrels: Any, run: Any = ..., measure: Any = ..., *, tool: ToolSelection, **options: Unpack[EvaluateOptions]
+) -> Evaluations: ...
 @overload
-def evaluate(qrels: Any, run: Any = ..., measure: Any = ..., tool: str | Tool = ..., **options: Any) -> Evaluation: ...
+def evaluate(
+    qrels: Any, run: Any = ..., measure: Any = ..., tool: str | Tool = ..., **options: Unpack[EvaluateOptions]
+) -> Evaluation: ...
 def evaluate(
     qrels: Any,
     run: Any = None,
@@ -148,7 +168,7 @@ def evaluate(
     ties_range: bool = False,
     stream: bool = False,
     executor: Any = None,
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> Evaluation | Evaluations | SystemEvaluations:
     """Evaluate scores or runs against judgements as one or several tools would.
 

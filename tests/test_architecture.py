@@ -256,3 +256,16 @@ def test_kernels_define_each_type_name_once() -> None:
         for name in re.findall(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", path.read_text(), re.MULTILINE):
             assert headers.setdefault(name, path.name) == path.name, f"{name} is in {headers[name]} and in {path.name}"
     assert "Forest" in headers
+
+
+def test_the_page_states_the_size(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    root = SOURCE.parents[1]
+    page = (root / "docs/architecture.md").read_text(encoding="utf-8")
+    program = re.search(r"### Size\n.*?```python\n(.*?)```", page, re.DOTALL)
+    stated = re.search(r"has (\d+) Python files with ([\d,]+) lines", page)
+    assert program
+    assert stated
+    monkeypatch.chdir(root)
+    exec(program[1], {})
+    counts = [int(word) for word in capsys.readouterr().out.split()]
+    assert counts == pytest.approx([int(word.replace(",", "")) for word in stated.groups()], rel=0.05)

@@ -15,7 +15,7 @@ from typing import IO, Any
 from pippin.errors import DataError
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # prctl(2): send a signal to the child if its parent dies
 # Flags for opening files, where the system has them: binary, no symbolic links, no waiting for pipes.
 OPEN_NOFOLLOW = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 OPEN_NONBLOCK = getattr(os, "O_NONBLOCK", 0)

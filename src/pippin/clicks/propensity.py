@@ -201,6 +201,7 @@ def by_regression(counts: Counts, features: F64, ridge: float = 1.0, rounds: int
     def maximize(expected: F64, attraction: F64) -> F64:
         nonlocal weights
         expected = group_sum(counts.items, expected, len(table))
+        # M-step: one Newton step of ridge logistic regression on the expected attractions.
         gradient = table.T @ (expected - views * attraction) - ridge * weights
         hessian = (table * (views * attraction * (1.0 - attraction))[:, None]).T @ table + ridge * np.eye(len(weights))
         weights = weights + np.linalg.solve(hessian, gradient)
@@ -244,6 +245,7 @@ def by_swaps(counts: Counts) -> F64:
     _, item = np.unique(counts.items, return_inverse=True)
     views, clicks = np.zeros((2, int(item.max()) + 1, depth))
     views[item, counts.ranks - 1], clicks[item, counts.ranks - 1] = counts.views, counts.clicks
+    # Step 1: the log ratio of every two ranks and its weight, as normal equations of the fit (a weighted Laplacian).
     laplacian, target = np.zeros((depth, depth)), np.zeros(depth)
     for first_rank in range(depth):
         for second_rank in range(first_rank + 1, depth):
@@ -256,6 +258,7 @@ def by_swaps(counts: Counts) -> F64:
             target[second_rank] -= weight * ratio
     if np.linalg.matrix_rank(laplacian) < depth - 1:
         raise DataError("documents shown at several ranks have too few clicks to compare all ranks: use method em")
+    # Step 2: solve for log propensities; they are defined up to a constant, so rank 1 is set to 1.
     logarithms = np.linalg.lstsq(laplacian, target, rcond=None)[0]
     values: F64 = np.exp(logarithms - logarithms[0])
     return values
@@ -266,6 +269,7 @@ def _mantel_haenszel(views: F64, clicks: F64, other_views: F64, other_clicks: F6
     total = views + other_views
     strata = (views > 0) & (other_views > 0)
     n, m, a, b, total = views[strata], other_views[strata], clicks[strata], other_clicks[strata], total[strata]
+    # Mantel-Haenszel ratio R = Σ a m/N ÷ Σ b n/N, and the variance of ln R by Greenland & Robins 1985.
     upper, lower = float((a * m / total).sum()), float((b * n / total).sum())
     if upper == 0 or lower == 0:
         return 0.0, 0.0
@@ -382,6 +386,7 @@ def preferences(
     if not (log.clicks & (rows >= 0)).any():
         raise DataError(f"no document of {data.name} has a click in the log: check that the ids are the same")
     first, second = _session_pairs(log, rows, only_unclicked=debias == "pairwise")
+    # Inverse propensity scoring (Joachims et al. 2017): a click at a rank that is rarely examined counts more.
     weights = np.ones(len(log.items)) if propensities is None else 1.0 / np.maximum(propensities.at(log.ranks), clip)
     ranks = np.stack((log.ranks[first], log.ranks[second]), 1).astype(np.int64) if debias == "pairwise" else None
     return _sum_sessions(rows[first], rows[second], weights[first], ranks, len(data), len(log) / log.queries)

@@ -36,7 +36,7 @@ from pippin.rankers.models import load
 
 USER, PASSWORD, API_KEY = "PIPPIN_ENGINE_USER", "PIPPIN_ENGINE_PASSWORD", "PIPPIN_ENGINE_API_KEY"
 LOG_STORE = "pippin_log"  # the features that log_features() logs
-DOCUMENTS_PER_REQUEST = 500
+DOCUMENTS_PER_REQUEST = 500  # limits the length of a request that logs features
 
 Queries = str | os.PathLike[str] | Iterable[Query]
 

@@ -92,6 +92,8 @@ class CoordinateAscent(LinearRanker):
         scores, totals = rescore(objective, queries, columns, weights)
         self.climbs_ = [[float(total) / len(queries)] for total in totals]
         active, self.ends_ = np.arange(len(weights)), weights.copy()
+        # Metzler & Croft 2007: search along one weight after the other, in a random order of features per pass, from
+        # several starts; a start ends if a pass improves its training measure by less than `tol`.
         for pass_number in range(self.max_iter):
             orders = np.array([self._order(int(start), pass_number, features) for start in active], np.int32)
             for first in range(0, features, batch):

@@ -152,11 +152,13 @@ def cutting_planes(
     solution = Solution(best, start, start, 0)
     with stopping:
         for round_ in range(1, rounds + 1):
+            # Add the plane that touches the loss at the cut point: a = Xᵀ∂loss, b = loss − a·w.
             value, gradient = loss(cut_scores)
             planes = np.vstack((planes, gradient @ features))
             constants = np.append(constants, value - gradient @ cut_scores)
             products = planes @ planes[-1]
             gram = np.block([[gram, products[:-1, None]], [products[None, :-1], products[-1:, None]]])
+            # Solve the dual of the master problem over all planes; its optimum is w = −Σ weight · plane.
             dual_weights = maximize_capped(gram, constants, C, dual_weights)
             target = -dual_weights @ planes
             dual = float(constants @ dual_weights - 0.5 * target @ target)
@@ -175,7 +177,7 @@ def cutting_planes(
 
 
 def _best_step(loss: Loss, C: float, start: F64, scores: F64, step: F64, step_scores: F64) -> float:
-    """The length along `step` with the least objective."""
+    """Return the step length with the least objective."""
 
     def slope(t: float) -> float:
         return float(step @ start + t * (step @ step) + C * (loss(scores + t * step_scores)[1] @ step_scores))

@@ -204,6 +204,7 @@ class Adam:
         if self.decay:
             slope = slope + self.decay * self.weights
         self.steps += 1
+        # Update the biased moments m and v, correct their bias, and take the step.
         self.mean += (1 - _BETA_1) * (slope - self.mean)
         self.square += (1 - _BETA_2) * (slope * slope - self.square)
         size = np.sqrt(self.square * (1 / (1 - _BETA_2**self.steps))) + _EPSILON
@@ -256,6 +257,8 @@ class Network:
     def step(self, part: int, gradient: F64) -> None:
         """Backpropagate the gradient of a batch and update the weights."""
         np.dot(gradient, self.layers[-1], out=self.slopes[-1])
+        # ∂C/∂activation, from the output layer back to the first: multiply by the activation's derivative, take the
+        # gradients of matrix and bias, and pass on to the layer below.
         upstream = np.outer(gradient, self.arrays[-1])
         for i in reversed(range(len(self.layers) - 1)):
             activations = self.layers[i + 1]

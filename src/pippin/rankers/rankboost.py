@@ -67,13 +67,14 @@ class RankBoost(StumpRanker):
             self._order = kernel.order_codes(paired.levels, self._codes, self._bins.counts)
 
     def _next_weak_ranker(self, scores: F64) -> tuple[WeakRanker, F64] | None:
-        mass = self._mass  # stored by _loss at these scores
+        # Freund et al. 2003, Figure 1: choose a weak ranking h for the distribution D over pairs, then its weight α.
+        mass = self._mass  # D at these scores, stored by _loss
         if self.weak_learner == "continuous":
             return self._next_continuous(mass.potential)
-        if self.alpha_method == "third":
+        if self.alpha_method == "third":  # section 3.2: h with the largest |r|
             stump = kernel.search_potential(self._codes, self._bins.counts, mass.potential, self._positive_only)
             alpha = third_alpha(stump.gain)
-        else:
+        else:  # h with the least W0 + 2 √(W₊W₋), α = ½ ln(W₊ / W₋)
             levels = self._paired.levels
             stump = kernel.search_exact(levels, self._codes, self._bins.counts, self._order, mass, self._positive_only)
             least = self._paired.least  # the weight of one pair keeps α finite

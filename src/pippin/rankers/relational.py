@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 F64 = NDArray[np.float64]
-_TOLERANCE, _ROUNDS = 1e-10, 2000
-WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_TOLERANCE, _ROUNDS = 1e-10, 2000  # propagation stops at this change of a score, or after this many rounds
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # candidates for the share of related scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -377,7 +377,7 @@ def describe_sample(data: Dataset, sample: Dataset) -> str:
 
 
 SAMPLE_SIZE = 1000  # maximum number of documents that a model file keeps of the training set
-_SEED = 1
+_SEED = 1  # of the choice of queries in the sample
 _SAMPLE_NAME = "the sample of its training set"
 
 

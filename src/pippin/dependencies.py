@@ -48,7 +48,7 @@ def missing_modules(*modules: str) -> list[str]:
 
 
 def _is_installed(module: str) -> bool:
-    """Whether a module can be imported; None in `sys.modules` blocks it."""
+    """Return whether a module can be imported; None in `sys.modules` blocks it."""
     if module in sys.modules:
         return sys.modules[module] is not None
     try:

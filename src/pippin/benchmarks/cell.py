@@ -220,7 +220,7 @@ def _record(
 
 
 def _is_from_pippin(warning: warnings.WarningMessage) -> bool:
-    """Whether Pippin warns; libraries warn when they are first imported, which is in another cell on every run."""
+    """Return whether a warning is from Pippin; libraries warn at their first import, which differs between runs."""
     is_pippin = Path(pippin.__file__).parent in Path(warning.filename).parents
     return is_pippin and issubclass(warning.category, UserWarning | RuntimeWarning)
 

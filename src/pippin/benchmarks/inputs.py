@@ -255,7 +255,7 @@ def _input(path: Path, name: str, options: InputOptions) -> Input:
 
 
 def is_collection(path: str) -> bool:
-    """Whether this is a collection: a builtin one, a built one, or a folder that a reader recognises."""
+    """Return whether this is a collection: a builtin one, a built one, or a folder that a reader recognises."""
     from pippin.collections.build import is_built
     from pippin.collections.readers import READERS
     from pippin.collections.sources import is_builtin

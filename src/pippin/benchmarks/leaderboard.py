@@ -196,7 +196,7 @@ class Leaderboard(Plottable):
         return self.standings[0].ranker if self.standings else None
 
     def is_worse_than_best(self, ranker: str) -> bool:
-        """Whether the ranker is significantly worse than the best, after correction over all pairs.
+        """Return whether the ranker is significantly worse than the best, after correction over all pairs.
 
         Parameters
         ----------

@@ -173,7 +173,7 @@ def write_table(columns: Mapping[str, Sequence[str | None] | NDArray[Any]]) -> b
 
 
 def is_intact(path: Path) -> bool:
-    """Whether a cell exists and all its checksums match."""
+    """Return whether a cell exists and all its checksums match."""
     try:
         Cell.open(path).verify()
     except DataError:

@@ -227,7 +227,7 @@ class Results:
         return dict(read_record(file, "locations")["locations"]) if file.exists() else {}
 
     def has_data(self, digest: str) -> bool:
-        """Whether a fold is recorded.
+        """Return whether a fold is recorded.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class Results:
                 temporary.unlink(missing_ok=True)
 
     def has_cell(self, task: Task) -> bool:
-        """Whether the cell exists and is intact.
+        """Return whether the cell exists and is intact.
 
         Parameters
         ----------

@@ -155,7 +155,7 @@ def convention_free_rankers(means: Table, failures: Table, convention: str) -> l
 
 
 def _uses_convention(name: str) -> bool:
-    """Whether a ranker's training depends on a convention; an unknown ranker may."""
+    """Return whether a ranker's training depends on a convention; an unknown ranker may."""
     from pippin.rankers import ranker
     from pippin.rankers.chains import parse_parameters, uses_convention
 

@@ -80,7 +80,7 @@ def lists_to_nested(x: Any, value: str) -> Nested | None:
 
 
 def is_list_per_query(x: Any) -> bool:
-    """Whether x is a list of document lists, so that queries are known by position only.
+    """Return whether x is a list of document lists, so that queries are known by position only.
 
     >>> is_list_per_query([["a", "b"], ["c"]]), is_list_per_query({"q": ["a"]})
     (True, False)
@@ -159,7 +159,7 @@ def _walk_parts(content: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 
 def _is_document_list(x: Any) -> bool:
-    """Whether x lists documents: ids, objects with an id, or dicts of such objects."""
+    """Return whether x lists documents: ids, objects with an id, or dicts of such objects."""
     if not isinstance(x, (Sequence, AbstractSet)) or isinstance(x, (str, bytes)):
         return False
     return all(isinstance(item, str) or any(_has(item, name) for name in _ID_FIELDS) for item in x)
@@ -242,7 +242,7 @@ def _records_to_nested(records: Iterable[Any], value: str) -> dict[Any, dict[Any
 
 
 def is_irds_id(text: object) -> bool:
-    """Whether a text names a data set of ir_datasets.
+    """Return whether a text names a data set of ir_datasets.
 
     >>> is_irds_id("irds:cranfield"), is_irds_id("cranfield.qrels")
     (True, False)

@@ -92,7 +92,7 @@ class SourceTable:
         return column
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers; in CSV the first value that is not missing decides."""
+        """Return whether a column holds numbers; in CSV the first value that is not missing decides."""
         from pyarrow import types
 
         if self.text is not None:
@@ -247,7 +247,7 @@ def _read_csv(content: NDArray[np.uint8], file: str) -> Any:
 
 
 def _has_quotes(text: memoryview) -> bool:
-    """Whether a value may contain a newline; Arrow parses faster if none does."""
+    """Return whether a value may contain a newline; Arrow parses faster if none does."""
     data = np.frombuffer(text, np.uint8)
     return any((data[start : start + _BLOCK] == ord('"')).any() for start in range(0, len(data), _BLOCK))
 

@@ -113,7 +113,7 @@ def _read_manifest(folder: Path, _state: tuple[int, ...]) -> Manifest:
 
 
 def has_query_file(name: str | os.PathLike[str]) -> bool:
-    """Whether `FILE.query` with the sizes of the queries exists."""
+    """Return whether `FILE.query` with the sizes of the queries exists."""
     return Path(os.fspath(name) + QUERY).is_file()
 
 

@@ -68,7 +68,7 @@ class _Query:
         return self.id, tuple(map(len, self.lines))
 
     def has_same_lines(self, query: _Query) -> bool:
-        """Whether a query of the same sizes has the same bytes."""
+        """Return whether a query of the same sizes has the same bytes."""
         return all(np.array_equal(a, b) for a, b in zip(self.lines, query.lines, strict=True))
 
     @cached_property
@@ -393,7 +393,7 @@ def _find_file(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def is_fold_folder(folder: Path) -> bool:
-    """Whether a folder has the files of a known layout."""
+    """Return whether a folder has the files of a known layout."""
     return any(find_files(folder, source) for source in (*PUBLISHED_DATASETS.values(), *_GENERIC_LAYOUTS))
 
 
@@ -437,13 +437,13 @@ def _normalize_name(text: str) -> str:
 
 
 def _has_name(folder: Path, source: PublishedDataset) -> bool:
-    """Whether the folder, or one of the two above it, has the name of the data set."""
+    """Return whether the folder, or one of the two above it, has the name of the data set."""
     parts = {_normalize_name(part) for part in folder.resolve().parts[-3:]}
     return any(_normalize_name(name) in parts for name in (source.name, *source.aliases))
 
 
 def _has_counts(source: PublishedDataset, files: Files) -> bool:
-    """Whether the smallest file has the width and the counts that the data set declares for it."""
+    """Return whether the smallest file has the width and the counts that the data set declares for it."""
     sizes = [(file.stat().st_size, fold, part) for fold, parts in files.items() for part, file in parts.items()]
     _, fold, part = min(sizes)
     declared = source.count(fold, part)

@@ -269,7 +269,7 @@ def align_rows(
 
 
 def may_hold_scores(path: str) -> bool:
-    """Whether a judged file may hold scores too, which LETOR text and qrels cannot."""
+    """Return whether a judged file may hold scores too, which LETOR text and qrels cannot."""
     return path == "-" or format_of_path(path) is not None or detect_text_format(path) in ("run", "scores")
 
 

@@ -124,7 +124,7 @@ class Partitions:
 
 
 def is_partitions(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder of partitions."""
+    """Return whether a path is a folder of partitions."""
     return FORMAT.is_at(path)
 
 

@@ -316,7 +316,7 @@ def _check_ids(ids: tuple[str, ...], documents: StringColumn) -> None:
 
 
 def has_subtopics(buffer: Buffer) -> bool:
-    """Whether the second column of qrels has several values, which are subtopics."""
+    """Return whether the second column of qrels has several values, which are subtopics."""
     subtopics = set()
     for line in buffer.data[:_DETECT_BYTES].tobytes().split(b"\n"):
         columns = line.split(None, 2)

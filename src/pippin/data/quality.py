@@ -75,7 +75,7 @@ def hash_strings(strings: StringColumn) -> Hashes:
 
 
 def equal_strings(strings: StringColumn, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether the strings at `a` equal those at `b`."""
+    """Return whether the strings at `a` equal those at `b`."""
     same: BoolArray = strings.lengths[a] == strings.lengths[b]
     for position in range(int(strings.lengths[a].max(initial=0))):
         live = np.flatnonzero(same & (strings.lengths[a] > position))
@@ -115,7 +115,7 @@ def hash_rows(features: NDArray[np.floating[Any]]) -> Hashes:
 
 
 def equal_rows(features: NDArray[np.floating[Any]], a: IntArray, b: IntArray) -> BoolArray:
-    """Whether the feature vectors at `a` equal those at `b`; NULL equals NULL."""
+    """Return whether the feature vectors at `a` equal those at `b`; NULL equals NULL."""
     same = np.empty(len(a), np.bool_)
     for start in range(0, len(a), _BLOCK):
         chunk = slice(start, start + _BLOCK)

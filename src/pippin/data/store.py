@@ -37,12 +37,12 @@ _FOLDS_SCHEMA = {
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a store."""
+    """Return whether a path is a store."""
     return FORMAT.is_at(path)
 
 
 def names_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a path names a store: it ends in `/` or `.pippin`, or a store is there.
+    """Return whether a path names a store: it ends in `/` or `.pippin`, or a store is there.
 
     >>> names_store("mq2008/"), names_store("mq2008.pippin"), names_store("mq2008.txt")
     (True, True, False)
@@ -143,7 +143,7 @@ def _from_columns(manifest: dict[str, Any], columns: dict[str, Any]) -> Data:
 
 
 def is_fold_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a store of folds."""
+    """Return whether a path is a store of folds."""
     return FOLDS_FORMAT.is_at(path)
 
 

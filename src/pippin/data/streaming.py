@@ -387,7 +387,7 @@ def iter_ranked_chunks(
 
 
 def is_large(path: Readable) -> bool:
-    """Whether a path is a regular file that is large enough to be read in chunks."""
+    """Return whether a path is a regular file that is large enough to be read in chunks."""
     if isinstance(path, Buffer) or not Path(path).is_file() or has_query_file(os.fspath(path)):
         return False
     return Path(path).stat().st_size >= MIN_LAZY_BYTES

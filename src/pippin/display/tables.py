@@ -197,7 +197,7 @@ class Table(FrozenRecord):
         return (" " * _GAP).join(parts).rstrip(" ")
 
     def is_text(self, column: int) -> bool:
-        """Whether a column is text, aligned to the left."""
+        """Return whether a column is text, aligned to the left."""
         return column < self.text_columns or column >= len(self.headers) - self.trailing_text
 
     def _markdown(self) -> str:

@@ -47,7 +47,7 @@ _SCRIPTS = f"[{''.join(_SUPERSCRIPTS)}]+|[{''.join(_SUBSCRIPTS)}]+"  # compiled 
 
 
 def escape_control(text: str) -> str:
-    r"""Text on one line, with every character that a terminal would obey spelled out.
+    r"""Return text on one line, with control characters escaped.
 
     >>> escape_control("a\x1b[2Jb\nc\u202e")
     'a\\x1b[2Jb\\nc\\u202e'
@@ -63,7 +63,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def to_encoding(text: str, encoding: str) -> str:
-    r"""Text with what an encoding lacks written in ASCII.
+    r"""Return text with characters that an encoding lacks written in ASCII.
 
     >>> to_encoding("τ ≥ 10⁻³ – 語", "ascii"), to_encoding("– ≥", "cp1252")
     ('tau >= 10^-3 - \\u8a9e', '– >=')

@@ -27,7 +27,7 @@ LOADED: dict[str, None] = {}  # imported modules, by a name that other processes
 
 
 def is_path(module: str) -> bool:
-    """Whether a module is given as a file or the folder of a package.
+    """Return whether a module is given as a file or the folder of a package.
 
     >>> is_path("mine.measures"), is_path("measures.py"), is_path("./mine")
     (False, True, True)
@@ -80,7 +80,7 @@ def import_local_sources() -> None:
 
 
 def _is_installed(file: str) -> bool:
-    """Whether a file belongs to Python or an installed package, which are replaced and not edited."""
+    """Return whether a file belongs to Python or an installed package, which are replaced and not edited."""
     parts = Path(file).parts
     return "site-packages" in parts or "dist-packages" in parts or file.startswith(_STANDARD_LIBRARY)
 
@@ -125,7 +125,7 @@ def _import_file(path: Path) -> None:
 
 
 def _is_of(module: ModuleType, file: Path) -> bool:
-    """Whether a module comes from this file. Items of `sys.modules` may be lazy or not modules at all."""
+    """Return whether a module comes from this file. Items of `sys.modules` may be lazy or not modules at all."""
     path = getattr(module, "__dict__", {}).get("__file__")
     return isinstance(path, str) and path.endswith(file.name) and Path(path).resolve() == file
 

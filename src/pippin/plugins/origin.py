@@ -46,7 +46,7 @@ class Origin:
         return f"{self.module} ({package})" if package else f"{self.module} ({self.file})" if self.file else self.module
 
     def is_reload_of(self, origin: Origin | None) -> bool:
-        """Whether this is the same module executed again: imported twice, reloaded, or a notebook cell."""
+        """Return whether this is the same module executed again: imported twice, reloaded, or a notebook cell."""
         if origin is None or self.file != origin.file:
             return False
         return self.module == origin.module if self.file is None else self.execution is not origin.execution
@@ -64,7 +64,7 @@ class Origin:
         return self.module if self.file is None else _root(self.file).name
 
     def defines(self, item: FunctionType | type) -> bool:
-        """Whether a function or class is defined in this source."""
+        """Return whether a function or class is defined in this source."""
         if self.file is None:
             return item.__module__ == self.module
         file = getattr(sys.modules.get(item.__module__), "__file__", None)
@@ -179,7 +179,7 @@ def _find_local_source(name: str) -> Path | None:
 
 @cache
 def _is_installed(folder: Path) -> bool:
-    """Whether a folder contains installed packages."""
+    """Return whether a folder contains installed packages."""
     return folder.name in ("site-packages", "dist-packages") or next(folder.glob("*.dist-info"), None) is not None
 
 

@@ -73,7 +73,7 @@ class _StateReader:
                    for code in _codes(function.__code__)]  # fmt: skip
 
     def _is_constant(self, value: Any) -> bool:
-        """Whether a global is a constant: a primitive, a tuple of them, or a function or class of the plugin."""
+        """Return whether a global is a constant: a primitive, a tuple of them, or a function or class of the plugin."""
         if isinstance(value, (tuple, frozenset)):
             return all(map(self._is_constant, value))
         if isinstance(value, (FunctionType, type)):

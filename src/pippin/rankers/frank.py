@@ -69,8 +69,8 @@ class FRank(StumpRanker):
 
     def _next_weak_ranker(self, scores: F64) -> tuple[WeakRanker, F64] | None:
         # _loss was computed at these scores and stored the potential.
-        # Step 1: choose stumps for the current pair weights. Step 2: find α for each, by its formula and then by halving
-        # until the loss decreases. Step 3: add the stump with the least loss.
+        # Step 1: choose stumps for the current pair weights. Step 2: find α for each, by its formula and then by
+        # halving until the loss decreases. Step 3: add the stump with the least loss.
         candidates = self._candidates(scores)
         best: tuple[float, Stump, float] | None = None
         for stump in candidates:

@@ -57,7 +57,7 @@ def dump_with_checksum(record: dict[str, Any]) -> bytes:
 
 
 def has_valid_checksum(content: bytes) -> bool:
-    """Whether bytes end with their checksum."""
+    """Return whether bytes end with their checksum."""
     match = _CHECKSUM.fullmatch(content[-_CHECKSUM_BYTES:])
     return match is not None and match[1].decode() == checksum(content[:-_CHECKSUM_BYTES])
 
@@ -82,7 +82,7 @@ def _plain_types(shape: Any) -> set[type]:
 
 
 def matches_schema(value: Any, shape: Any) -> bool:
-    """Whether JSON has a shape: a type, a tuple of alternatives, [items], {str: values} or {key: value, …}.
+    """Return whether JSON has a shape: a type, a tuple of alternatives, [items], {str: values} or {key: value, …}.
 
     >>> matches_schema({"name": "a", "means": {"MAP": None}}, {"name": str, "means": {str: (float, None)}})
     True
@@ -138,7 +138,7 @@ class FolderFormat:
     file: str = "manifest.json"
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path is a folder of this format, of any version."""
+        """Return whether a path is a folder of this format, of any version."""
         recover_interrupted(path)
         try:
             with (Path(path) / self.file).open("rb") as file:

@@ -134,7 +134,7 @@ def _open_inputs(
 
 
 def uses_source(rankers: Sequence[str], data: str) -> bool:
-    """Whether one of the chains transfers from a data set of this name.
+    """Return whether one of the chains transfers from a data set of this name.
 
     >>> chains = ["transfer(source_data=old) > mart"]
     >>> uses_source(chains, "old"), uses_source(chains, "older")

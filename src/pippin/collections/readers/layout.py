@@ -269,7 +269,7 @@ def _merge_queries(request: ReadRequest, files: Sequence[Path], read: ReadQuerie
 
 
 def _prefer_title_file(files: tuple[Path, ...], read: ReadQueries) -> tuple[Path, ...]:
-    """Of files with different texts for the same queries, return the one named after the field that is searched."""
+    """Return the file named after the searched field, among files with different texts for the same queries."""
     if len(files) < 2:
         return files
     texts = {file: {query.id: query.text for query in read(file)} for file in files}

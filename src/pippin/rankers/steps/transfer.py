@@ -383,7 +383,7 @@ class DensityRatio(TransferStep):
         ]
 
     def scores(self, features: Features, offsets: I64 | None) -> F64:
-        """The rest's own scores."""
+        """Return the scores of the wrapped ranker."""
         return self.estimators_[0].scores(features, offsets)
 
     def _to_model(self, models: Sequence[Model]) -> Model:

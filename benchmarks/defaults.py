@@ -3,12 +3,13 @@
     python benchmarks/defaults.py judge NAME=DATA … --try "lambdamart" --try "lambdamart(num_leaves=31)" [--keep FILE]
     python benchmarks/defaults.py test NAME=DATA … [--try …] [--peers] [--keep FILE]
 
-DATA is what `pippin bench` takes; `synthetic`, `mslr-like` and the sets of `made.py` are made here. A data set has five
-parts. `judge` hands the settings four of them; the fifth, the test part of Fold1, is not read. In each of four turns a
-setting is trained on two parts, may stop by a third, and is judged on the fourth, so that every query of the four is
-judged once. The table has the mean NDCG@10 of each set, the mean rank over sets with its 95% interval (queries drawn
-again within each set), the mean difference from the first setting with its interval, and processor seconds. The best
-mean rank is what the data say; a setting that is not told from it by the interval and costs less is what is taken.
+DATA is what `pippin bench` takes; `synthetic`, `mslr-like` and the sets of `synthetic_sets.py` are made here. A data
+set has five parts. `judge` hands the settings four of them; the fifth, the test part of Fold1, is not read. In each
+of four turns a setting is trained on two parts, may stop by a third, and is judged on the fourth, so that every query
+of the four is judged once. The table has the mean NDCG@10 of each set, the mean rank over sets with its 95% interval
+(queries drawn again within each set), the mean difference from the first setting with its interval, and processor
+seconds. The best mean rank is what the data say; a setting that is not told from it by the interval and costs less is
+what is taken.
 
 `test` is the table of the documentation: five folds, trained on three parts, stopped and selected on one, and tested on
 the last. `grid:NAME` is the choice among a ranker's grid. `--keep FILE` holds what was computed, line by line: nothing
@@ -27,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made import heavy, letor_like
 from numpy.typing import NDArray
 from peers import PEERS
+from synthetic_sets import heavy, letor_like
 
 from pippin.benchmarks.inputs import resolve_inputs
 from pippin.data.dataset import Dataset, concatenate

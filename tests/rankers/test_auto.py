@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pippin
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError, PippinError, PippinWarning
 from pippin.evaluation.objective import Objective
-from pippin.rankers import Auto, RankSVM, auto_search, boosting, models
+from pippin.rankers import Auto, RankSVM, auto, auto_search, boosting, models
 from pippin.rankers.auto import SETTINGS
 from pippin.rankers.auto_search import (
     BLENDERS,
@@ -40,16 +41,19 @@ def test_a_model_is_a_weighted_sum_of_ordinary_models() -> None:
     assert len(model.parts_) == sum(share > 0 for *_, share, _ in model.tried_)
 
 
-def test_more_candidates_extend_fewer() -> None:
-    few, more = quick(max_candidates=2).fit(TRAIN), quick(max_candidates=4).fit(TRAIN)
-    assert [item[:2] for item in few.tried_] == [entry[:2] for entry in more.tried_[:2]]
-    assert [item[0] for item in more.tried_] == [str(setting) for setting in SETTINGS if ">" not in setting.text][:4]
+def test_included_candidates_are_evaluated_without_halving() -> None:
+    names = [str(setting) for setting in SETTINGS if ">" not in setting.text][:4]
+    model = quick(include="; ".join(names)).fit(TRAIN)
+    assert [item[0] for item in model.tried_] == names
+    assert model.dropped_ == []
 
 
 def test_a_tiny_budget_evaluates_the_first_candidate() -> None:
     timed = quick(budget=1e-9).fit(TRAIN)
     assert [item[0] for item in timed.tried_] == ["ranksvm"]
-    np.testing.assert_array_equal(timed.predict(TEST), quick(max_candidates=1).fit(TRAIN).predict(TEST))
+    again = quick(include="ranksvm", evaluated_folds=1).fit(TRAIN)
+    np.testing.assert_array_equal(timed.predict(TEST), again.predict(TEST))
+    assert 'The same model without a budget: evaluated_folds=1, include="ranksvm".' in timed.reasons_
 
 
 def test_a_long_budget_changes_nothing() -> None:
@@ -59,11 +63,68 @@ def test_a_long_budget_changes_nothing() -> None:
 def test_evaluated_folds_are_not_used_for_training() -> None:
     """The labels of the queries that are judged decide the weights, and nothing but the parts sees the others."""
     model = quick(evaluated_folds=2).fit(TRAIN)
-    assert "Evaluated 5 of 5 candidates on 2 of 5 inner folds of 30 queries." in model.reasons_
+    assert "Evaluated 5 of 5 candidates, the best 3 of them on 2 of 5 inner folds of 30 queries." in model.reasons_
     every = quick().fit(TRAIN)
-    assert [item[0] for item in model.tried_] == [entry[0] for entry in every.tried_]
-    assert [item[1] for item in model.tried_] != [entry[1] for entry in every.tried_]
+    assert [item[0] for item in model.tried_] == [item[0] for item in every.tried_]
+    assert [item[1] for item in model.tried_] != [item[1] for item in every.tried_]
     np.testing.assert_array_equal(quick(evaluated_folds=5).fit(TRAIN).predict(TEST), every.predict(TEST))
+
+
+def test_folds_are_evaluated_until_the_queries_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "ENOUGH_QUERIES", 13)  # folds have 6 queries
+    model = quick().fit(TRAIN)
+    assert "on 3 of 5 inner folds of 30 queries" in model.reasons_
+    np.testing.assert_array_equal(model.predict(TEST), quick(evaluated_folds=3).fit(TRAIN).predict(TEST))
+
+
+def test_each_fold_halves_linear_rankers_and_trees() -> None:
+    """The better half, at least two, of each family is kept for the next fold, by the mean of the folds so far."""
+    many = plant_sum(60)
+    model = Auto(rounds=5, evaluated_folds=1).fit(many)
+    families: dict[bool, dict[str, float]] = {False: {}, True: {}}
+    kinds = {str(setting): setting.kind == "trees" for setting in SETTINGS}
+    for name, value, *_ in model.tried_:
+        families[kinds[name]][name] = value
+    assert model.dropped_ == []
+    kept = {
+        name
+        for values in families.values()
+        for name in sorted(values, key=lambda name: -values[name])[: max(2, -(-len(values) // 2))]
+    }
+    two = Auto(rounds=5, evaluated_folds=2).fit(many)
+    assert {name for name, *_ in two.tried_} == kept
+    assert {name for name, _, folds in two.dropped_ if folds == 1} == kinds.keys() & (
+        {name for values in families.values() for name in values} - kept
+    )
+
+
+def test_large_data_are_screened_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No candidate that the sample drops is trained on all queries of a fold."""
+    trained: list[tuple[str, int]] = []
+    fit = Trials._fit
+
+    def record(trials: Trials, model: Any, train_queries: Any, stop_queries: Any) -> None:
+        fit(trials, model, train_queries, stop_queries)
+        trained.append((model.name, len(train_queries)))
+
+    monkeypatch.setattr(Trials, "_fit", record)
+    monkeypatch.setattr(auto_search, "_SCREENED_DOCUMENTS", 50)
+    model = quick(max_candidates=9).fit(TRAIN)
+    largest = max(count for _, count in trained)
+    assert sum(count <= largest // 3 for _, count in trained) == 9
+    assert {folds for _, _, folds in model.dropped_} == {0, 1}
+    dropped = {name.partition("(")[0] for name, _, folds in model.dropped_ if folds == 0}
+    kept = {name.partition("(")[0] for name, *_ in model.tried_}
+    assert not (dropped - kept) & {name for name, count in trained if count > largest // 2}
+
+
+def test_candidates_with_a_cost_per_pair_are_skipped_on_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = plant_sum(30, features=14)
+    monkeypatch.setattr(auto_search, "_MAX_PAIRS", 1000)
+    model = Auto(rounds=5).fit(wide)
+    assert "time grows with the pairs of documents: gas(10) > ranksvm; approxndcg." in model.reasons_
+    assert "approxndcg" not in {name for name, *_ in (*model.tried_, *model.dropped_)}
+    assert [name for name, *_ in Auto(rounds=5, include="approxndcg").fit(wide).tried_] == ["approxndcg"]
 
 
 def test_a_fold_of_one_query_is_refused() -> None:
@@ -86,33 +147,28 @@ class _Hours:
 
 
 @pytest.mark.parametrize(
-    ("budget", "same", "said"),
+    ("budget", "screened", "expected"),
     [
-        (
-            8.5,
-            {"evaluated_folds": 5, "max_candidates": 4},
-            "Too slow for the budget: lambdamart.",
-        ),
-        (
-            4.5,
-            {"evaluated_folds": 2, "max_candidates": 4},
-            'evaluated_folds=2, exclude="lambdamart", max_candidates=4.',
-        ),
-        (2.3, {"evaluated_folds": 1, "max_candidates": 2}, 'evaluated_folds=1, exclude="lambdamart; '),
+        (12.0, 50, "Too slow for the budget: lambdamart."),
+        (12.0, 10_000, "on 5 of 5 inner folds"),
+        (2.8, 10_000, "on 2 of 5 inner folds"),
+        (1.0, 10_000, "Not reached before the budget was used up: "),
     ],
 )
 def test_a_budget_reports_how_to_repeat_the_model(
-    budget: float, same: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+    budget: float, screened: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A setting that a sample says is slow, then folds, then further settings; the same bits without a budget."""
-    again = quick(exclude="lambdamart", **same).fit(TRAIN).predict(TEST)
-    monkeypatch.setattr(auto_search, "_MIN_EVALUATED_QUERIES", 6)
-    monkeypatch.setattr(auto_search, "_MIN_TIMED_DOCUMENTS", 10)
-    hours = _Hours(monkeypatch, lambdamart=0.3)
-    model = quick(budget=budget).fit(TRAIN)
+    """Slow candidates by a sample, then folds, then candidates are left out; the same bits without a budget."""
+    monkeypatch.setattr(auto_search, "_SCREENED_DOCUMENTS", screened)
+    with monkeypatch.context() as patched:
+        hours = _Hours(patched, lambdamart=1.0 if screened == 50 else 0.01)
+        model = quick(budget=budget).fit(TRAIN)
     assert hours.now <= budget
-    assert said in model.reasons_
-    np.testing.assert_array_equal(model.predict(TEST), again)
+    assert expected in model.reasons_
+    repeat = re.search(r'without a budget: evaluated_folds=(\d), include="(.*)"', model.reasons_)
+    assert repeat is not None
+    again = quick(evaluated_folds=int(repeat[1]), include=repeat[2]).fit(TRAIN)
+    np.testing.assert_array_equal(model.predict(TEST), again.predict(TEST))
 
 
 def test_excluded_candidates_must_exist() -> None:
@@ -127,7 +183,7 @@ def test_excluded_candidates_must_exist() -> None:
 def test_networks_and_feature_subsets_are_saved(tmp_path: Path) -> None:
     wide = plant_sum(30, features=14)
     model = Auto(rounds=5).fit(wide, eval_set=plant_sum(10, features=14, seed=1))
-    assert {"gas(10) > ranksvm", "lambdarank"} <= {item[0] for item in model.tried_}
+    assert {"gas(10) > ranksvm", "lambdarank"} <= {item[0] for item in (*model.tried_, *model.dropped_)}
     settings = [setting for setting in SETTINGS if str(setting) in ("lambdarank", "gas(10) > ranksvm")]
     model.parts_ = [model._train_part(Trial(item, np.empty(0)), 0.5, wide) for item in settings]
     model.tried_ = [(str(item), 0.5, None, 0.5, 0.0) for item in settings]
@@ -140,10 +196,12 @@ def test_networks_and_feature_subsets_are_saved(tmp_path: Path) -> None:
 
 def test_it_reports_candidates_and_the_decision() -> None:
     model = quick().fit(TRAIN, eval_set=VALID)
-    assert "Evaluated 5 of 5 candidates on 5 inner folds of 40 queries." in model.reasons_
+    assert "Evaluated 5 of 5 candidates, the best 3 of them on 5 of 5 inner folds of 40 queries." in model.reasons_
     assert "The model is " in model.reasons_
     rows = [row[0] for row in model.table().rows]
-    assert rows == [*(item[0] for item in model.tried_), "weighed by RankSVM", "the mean of all 5", "the best alone"]
+    names = [*(item[0] for item in model.tried_), *(item[0] for item in model.dropped_)]
+    assert len(names) == 5
+    assert rows == [*names, "weighed by RankSVM", "the mean of all 3", "the best alone"]
 
 
 def test_a_budget_for_one_candidate_is_reported() -> None:
@@ -168,7 +226,9 @@ def test_ctrl_c_ends_the_search_and_keeps_complete_candidates(monkeypatch: pytes
         model = quick().fit(TRAIN)
     assert [entry[0] for entry in model.tried_] == ["ranksvm"]
     assert "Not reached before Ctrl-C: lambdamart; best-feature; " in model.reasons_
-    np.testing.assert_array_equal(model.predict(TEST), quick(max_candidates=1).fit(TRAIN).predict(TEST))
+    np.testing.assert_array_equal(
+        model.predict(TEST), quick(include="ranksvm", evaluated_folds=1).fit(TRAIN).predict(TEST)
+    )
 
 
 def test_ctrl_c_before_the_first_candidate_is_complete_ends_training(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +334,8 @@ def test_a_blend_of_one_kind_can_be_exported(kinds: str) -> None:
     model = Auto(model_family=kinds, rounds=5).fit(wide)
     settings = [setting for setting in SETTINGS if setting.kind == kinds]
     model.parts_ = [model._train_part(Trial(item, np.empty(0)), 1.0, wide) for item in settings]
-    assert {item[0] for item in model.tried_} == {str(setting) for setting in SETTINGS if setting.kind == kinds}
+    evaluated = {item[0] for item in (*model.tried_, *model.dropped_)}
+    assert evaluated == {str(setting) for setting in SETTINGS if setting.kind == kinds}
     form = model.to_model()
     assert form.kind == kinds
     np.testing.assert_allclose(score_reference(form, wide.features), model.predict(wide), rtol=1e-9, atol=1e-12)

@@ -55,7 +55,7 @@ def test_labels_of_the_held_out_part_change_no_decision(protocol: ModuleType, da
     decisions = []
     for given in (folds, permute_test_labels(folds, "Fold1")):
         sets = [("made", protocol.turns(protocol.development(given)))]
-        decisions.append(protocol.judge(TRIED, sets, protocol.Kept(), lambda line: None))
+        decisions.append(protocol.judge(TRIED, sets, protocol.StoredValues(), lambda line: None))
     first, again = decisions
     assert first.best() == again.best()
     np.testing.assert_array_equal(first.values["made"], again.values["made"])
@@ -64,7 +64,9 @@ def test_labels_of_the_held_out_part_change_no_decision(protocol: ModuleType, da
 def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     first, again = (
-        protocol.judge(("ranksvm",), [("made", protocol.turns(protocol.development(given)))], protocol.Kept(), print)
+        protocol.judge(
+            ("ranksvm",), [("made", protocol.turns(protocol.development(given)))], protocol.StoredValues(), print
+        )
         for given in (folds, permute_test_labels(folds, "Fold2"))
     )
     assert not np.array_equal(first.values["made"], again.values["made"])
@@ -93,8 +95,8 @@ def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, 
 
 def test_cached_results_are_not_computed_again(protocol: ModuleType, data: Dataset, tmp_path: Path) -> None:
     turn = protocol.turns(protocol.development(make_folds(data)))[0]
-    first = protocol.Kept(tmp_path / "kept").value("made", "ranksvm", turn)
-    assert protocol.Kept(tmp_path / "kept").value("made", "ranksvm", replace(turn, train=turn.valid)) == first
+    first = protocol.StoredValues(tmp_path / "kept").value("made", "ranksvm", turn)
+    assert protocol.StoredValues(tmp_path / "kept").value("made", "ranksvm", replace(turn, train=turn.valid)) == first
 
 
 def test_equal_means_share_a_rank(protocol: ModuleType) -> None:

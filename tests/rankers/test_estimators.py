@@ -239,10 +239,10 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     script = (
         "import _thread, numpy as np, sys, warnings\n"
         "sys.path.insert(0, '.')\n"
-        "from tests.rankers.test_estimators import planted\n"
+        "from tests.rankers.test_estimators import plant_sum\n"
         "from pippin.rankers.base import EarlyStopping\n"
         "warnings.simplefilter('ignore')\n"
-        "data = planted()\n"
+        "data = plant_sum()\n"
         "with EarlyStopping(data, 'NDCG@10', 'official', 100, None) as stopping:\n"
         "    for t in range(100):\n"
         "        stopping.update(lambda: data.features[:, 0] * (t == 3))\n"

@@ -19,6 +19,7 @@ from pippin.evaluation.objective import Objective
 from pippin.models.model import LinearModel, Model, TreeEnsemble, map_features
 from pippin.rankers.auto_search import (
     BLENDERS,
+    ENOUGH_QUERIES,
     Blender,
     CandidateSpec,
     TimeBudget,
@@ -29,9 +30,10 @@ from pippin.rankers.auto_search import (
     cross_validate_blend,
     drop_small_weights,
     select_blender,
+    slow_candidates,
     split_folds,
 )
-from pippin.rankers.base import Features, Ranker, read_number, register
+from pippin.rankers.base import Features, Ranker, read_count, read_number, register
 from pippin.rankers.boosting import require_comparable_queries
 from pippin.rankers.chains import parse_parameters
 from pippin.rankers.parameters import at_least, one_of, parameter
@@ -81,9 +83,11 @@ class Auto(Ranker):
 
     The queries of training and validation set are split into inner folds. A candidate is trained on all folds but two
     (one for early stopping, one for evaluation), so every query gets scores from models that were not trained on it
-    (Wolpert 1992). Blends score(x) = Σ w_i s_i(x) / σ_i, with σ_i the deviation of s_i within a query, are evaluated
-    with weights fitted on the other folds. The weights are RankSVM's unless another blend is better by more than the
-    standard error. Each part is then trained on all queries, for the mean number of rounds of the inner folds.
+    (Wolpert 1992). All candidates are evaluated on the first fold (on large data on a sample first), and the better
+    half of linear rankers and of trees on each further one (successive halving). Blends score(x) = Σ w_i s_i(x) / σ_i,
+    with σ_i the deviation of s_i within a query, are evaluated with weights fitted on the other folds. The weights are
+    RankSVM's unless another blend is better by more than the standard error. Each part is then trained on all queries,
+    for the mean number of rounds of the inner folds.
 
     With a `budget`, the time decides which candidates are evaluated on how many inner folds, and thus the result; the
     report names the parameters that repeat the same model without a budget.
@@ -98,9 +102,13 @@ class Auto(Ranker):
     budget: float | None = parameter(None, "time limit in seconds of clock time; None: evaluate all candidates")
     max_candidates: int = parameter(len(SETTINGS), "maximum number of candidates, in their order")
     exclude: str = parameter("", "candidates to skip, as written in the table, separated by ;")
+    include: str = parameter(
+        "", "candidates to evaluate on all evaluated folds, without others and without halving, separated by ;"
+    )
     n_folds: int = parameter(5, "number of inner folds")
     evaluated_folds: int | None = parameter(
-        None, "inner folds on which candidates are evaluated; None: all, or as many as the budget allows"
+        None,
+        f"inner folds on which candidates are evaluated; None: until {ENOUGH_QUERIES} queries were, within the budget",
     )
     model_family: str = parameter(
         "all", 'candidates: "all", or only "linear" or "trees", so that the blend can be exported to any engine'
@@ -114,19 +122,18 @@ class Auto(Ranker):
     def _check(self) -> None:
         one_of(self, model_family=("all", "linear", "trees"))
         at_least(self, max_candidates=1, n_folds=_MIN_FOLDS, evaluated_folds=1, rounds=1, seed=0)
-        for name in self._excluded():
+        for name in (*_split(self.exclude), *_split(self.include)):
             if name not in map(str, SETTINGS):
                 raise UnknownName(f"candidate of {self.name}", name, [str(setting) for setting in SETTINGS])
         if self.budget is not None and not self.budget > 0:
             raise DataError(f"{self.name}: budget must be above 0 seconds, got {self.budget}")
 
-    def _excluded(self) -> list[str]:
-        return [name.strip() for name in self.exclude.split(";") if name.strip()]
-
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         clock = TimeBudget(self.budget)
         pool = combine_splits(train, valid)
-        candidates = [setting for setting in SETTINGS if self._is_applicable(setting, pool)][: self.max_candidates]
+        applicable = [setting for setting in SETTINGS if self._is_applicable(setting, pool)]
+        self.skipped_ = [] if self.include else slow_candidates(applicable, pool)
+        candidates = [setting for setting in applicable if str(setting) not in self.skipped_][: self.max_candidates]
         if not candidates:
             raise DataError(f"{self.name}: every candidate is excluded or does not support this data. Exclude fewer")
         comparable = require_comparable_queries(pool, self.name)
@@ -134,11 +141,13 @@ class Auto(Ranker):
         if len(parts) < _MIN_FOLDS:
             self._train_first_candidate(candidates, pool, len(parts))
             return
-        folds = min(self.evaluated_folds or len(parts), len(parts))
+        counts = np.cumsum([np.isin(part, comparable).sum() for part in parts])
+        folds = min(self.evaluated_folds or 1 + int(np.searchsorted(counts, ENOUGH_QUERIES)), len(parts))
         if np.isin(np.concatenate(parts[:folds]), comparable).sum() < _MIN_FOLDS:
             raise DataError(f"{self.name}: evaluated_folds={folds} has fewer than {_MIN_FOLDS} queries: use more folds")
         bar = ProgressBar(len(candidates) * folds, self.name) if self.verbose else None
-        trials = Trials(self._make_ranker, pool, parts, clock, bar)
+        judge = Objective(pool, self.measure, self.convention)
+        trials = Trials(self._make_ranker, judge, pool, parts, clock, bar, is_halved=not self.include)
         try:
             trials.run(candidates, folds)
         finally:
@@ -172,12 +181,15 @@ class Auto(Ranker):
             (str(trial.setting), aggregate(values, "mean"), trial.rounds, float(weight), trial.seconds)
             for trial, values, weight in zip(tried, blender.single_values, weights, strict=True)
         ]
+        self.dropped_ = [(str(trial.setting), trial.value, trial.folds) for trial in trials.dropped]
 
     def _is_applicable(self, setting: CandidateSpec, pool: Dataset) -> bool:
         """Return whether a candidate is enabled and supports this data."""
         from pippin.rankers import ranker
 
-        if self.model_family not in ("all", setting.kind) or str(setting) in self._excluded():
+        if self.model_family not in ("all", setting.kind) or str(setting) in _split(self.exclude):
+            return False
+        if self.include and str(setting) not in _split(self.include):
             return False
         sizes = [
             value
@@ -192,7 +204,7 @@ class Auto(Ranker):
         """Train the first candidate because there are too few queries for an evaluation."""
         first = Trial(candidates[0], np.empty(0))
         self.parts_, self.ways_ = [self._train_part(first, 1.0, pool)], {}
-        self.tried_ = [(str(first.setting), float("nan"), None, 1.0, 0.0)]
+        self.tried_, self.dropped_ = [(str(first.setting), float("nan"), None, 1.0, 0.0)], []
         self.reasons_ = (
             f"Only {queries} {'query has' if queries == 1 else 'queries have'} documents with different labels, too "
             f"few to compare candidates: {first.setting} was trained on all queries."
@@ -222,22 +234,26 @@ class Auto(Ranker):
     def _reasons(self, pool: Dataset, trials: Trials, candidates: Sequence[CandidateSpec]) -> str:
         """Return what was evaluated, what was not and why, and what the model consists of."""
         name, value, *_ = max(self.tried_, key=lambda entry: entry[1])
-        folds, done = len(trials.folds), len(trials.tried) + len(trials.failed) + len(trials.too_slow)
-        evaluated_folds = f"{folds}" if trials.n_evaluated_folds == folds else f"{trials.n_evaluated_folds} of {folds}"
+        known = {str(trial.setting) for trial in (*trials.tried, *trials.dropped)}
+        not_reached = [
+            str(setting) for setting in candidates
+            if str(setting) not in known and str(setting) not in trials.failed and str(setting) not in trials.too_slow
+        ]  # fmt: skip
         within = "" if self.budget is None else f" within a budget of {self.budget:g} s of clock time"
-        text = [
-            f"Evaluated {len(trials.tried)} of {len(candidates)} candidates on {evaluated_folds} inner folds of "
-            f"{pool.queries} queries{within}.",
-        ]
+        folds = f"{trials.n_evaluated_folds} of {len(trials.folds)} inner folds of {pool.queries} queries"
+        best = f", the best {len(trials.tried)} of them" if trials.dropped else ""
+        text = [f"Evaluated {len(known)} of {len(candidates)} candidates{best} on {folds}{within}."]
+        if self.skipped_:
+            text.append(f"Skipped, because their time grows with the pairs of documents: {'; '.join(self.skipped_)}.")
         if trials.failed:
             errors = "; ".join(f"{key} ({error})" for key, error in trials.failed.items())
             text.append(f"Failed: {errors}.")
         if trials.too_slow:
             text.append(f"Too slow for the budget: {'; '.join(trials.too_slow)}.")
-        if not_reached := [str(setting) for setting in candidates[done:]]:
+        if not_reached:
             cause = "before Ctrl-C" if trials.is_interrupted else "before the budget was used up"
             text.append(f"Not reached {cause}: {'; '.join(not_reached)}.")
-        if len(trials.tried) == 1 and len(candidates) > 1:
+        if len(known) == 1 and len(candidates) > 1:
             text.append(f"There was no comparison: {name} is the only candidate that was evaluated.")
         text.append(f"Best candidate: {name}, {self.measure} {value:.4f}.")
         if len(self.ways_) > 1:
@@ -246,29 +262,27 @@ class Auto(Ranker):
         shares = sorted(((share, setting) for setting, _, _, share, _ in self.tried_ if share), reverse=True)
         text.append("The model is " + ", ".join(f"{share:.0%} {setting}" for share, setting in shares) + ".")
         text.append("Each part was trained again on all queries" + _by_rounds(self.parts_) + ".")
-        if self.budget is not None and (len(trials.tried) < len(candidates) or trials.n_evaluated_folds < folds):
-            text.append(self._repeat_instructions(trials))
+        if self.budget is not None or trials.is_interrupted:
+            text.append(
+                f"The same model without a budget: evaluated_folds={trials.n_evaluated_folds}, "
+                f'include="{"; ".join(str(trial.setting) for trial in trials.tried)}".'
+            )
         return " ".join(text)
 
-    def _repeat_instructions(self, trials: Trials) -> str:
-        """Return the parameters that repeat the model without a budget."""
-        excluded = "; ".join([*self._excluded(), *trials.too_slow])
-        return (
-            f"The same model without a budget: evaluated_folds={trials.n_evaluated_folds}"
-            + (f', exclude="{excluded}"' if excluded else "")
-            + f", max_candidates={len(trials.tried) + len(trials.failed)}."
-        )
-
     def table(self) -> Table:
-        """Return a table of the candidates: measure on held-out queries, rounds, share in the blend, time."""
+        """Return a table of the candidates: measure on held-out queries, rounds, share in the blend, time.
+
+        Candidates without rounds and time were dropped after fewer queries than the others.
+        """
         self._check_fitted()
         rows = [
             [setting, "" if value != value else f"{value:.4f}", "" if rounds is None else str(rounds),  # noqa: PLR0124 - NaN
              f"{share:.0%}" if share else "", f"{seconds:.1f}" if seconds else ""]
             for setting, value, rounds, share, seconds in self.tried_
         ]  # fmt: skip
+        dropped = [[name, f"{value:.4f}", "", "", ""] for name, value, _ in self.dropped_]
         blends = [[blend, f"{value:.4f}", "", "", ""] for blend, value in self.ways_.items()]
-        return Table(["candidate", self.measure, "rounds", "share", "seconds"], [*rows, *blends])
+        return Table(["candidate", self.measure, "rounds", "share", "seconds"], [*rows, *dropped, *blends])
 
     def _to_model(self) -> Model:
         """Return a blend whose parts are all weighted sums, or all trees, as one of these; refuse others."""
@@ -299,7 +313,8 @@ class Auto(Ranker):
         parts = [{"weight": part.weight, "model": content} for part, content in zip(self.parts_, contents, strict=True)]
         tried = [[setting, _or_none(value), rounds, share] for setting, value, rounds, share, _ in self.tried_]
         blends = [[blend, value] for blend, value in self.ways_.items()]
-        return {"parts": parts, "tried": tried, "ways": blends, "reasons": self.reasons_, **arrays}
+        dropped = [[setting, _or_none(mean), folds] for setting, mean, folds in self.dropped_]
+        return {"parts": parts, "tried": tried, "dropped": dropped, "ways": blends, "reasons": self.reasons_, **arrays}
 
     def _restore(self, state: dict[str, Any]) -> None:
         from pippin.rankers.models import unpack_models
@@ -321,6 +336,10 @@ class Auto(Ranker):
             )
             for setting, value, rounds, share in state["tried"]
         ]
+        self.dropped_ = [
+            (str(setting), float("nan") if value is None else read_number(value), read_count(folds))
+            for setting, value, folds in state.get("dropped", ())
+        ]
         self.ways_ = {str(blend): read_number(value) for blend, value in state["ways"]}
         self.reasons_ = str(state["reasons"])
 
@@ -339,6 +358,11 @@ class Auto(Ranker):
 def _by_rounds(parts: Sequence[Part]) -> str:
     is_any_iterative = any(part.ranker.is_iterative for part in parts)
     return ", for the mean number of rounds of the inner folds" if is_any_iterative else ""
+
+
+def _split(names: str) -> list[str]:
+    """Return the names of a list that is separated by semicolons."""
+    return [name.strip() for name in names.split(";") if name.strip()]
 
 
 def _or_none(value: float) -> float | None:

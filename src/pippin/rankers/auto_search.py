@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +18,25 @@ from pippin.errors import DataError, PippinError, PippinWarning
 from pippin.evaluation.evaluation import aggregate
 from pippin.evaluation.objective import Objective
 from pippin.rankers.base import Ranker, propagate_interrupts
-from pippin.rankers.boosting import BoostedRanker, require_comparable_queries
+from pippin.rankers.boosting import BoostedRanker
 from pippin.rankers.training import standard_error
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
-# With a budget, candidates are evaluated on enough folds for so many queries with different labels.
-_MIN_EVALUATED_QUERIES = 100
-# With a budget, a candidate that trains on so many documents is first timed on every 8th query. Eight times that is up
-# to three times too long for trees, which have a fixed cost: only half of it counts against the budget.
-_MIN_TIMED_DOCUMENTS, _TIMING_STRIDE, _TIMING_FACTOR = 5_000, 8, 0.5
+# Inner folds are evaluated until so many queries with different labels were, because more decide no better.
+ENOUGH_QUERIES = 300
+# Candidates are first compared on a sample of the training queries with so many documents, if there are twice as many.
+_SCREENED_DOCUMENTS = 6_000
+# Share of the time that a sample suggests for all queries that counts against a budget: trees have a fixed cost.
+_TIMING_FACTOR = 0.5
 # Cost of the final training in fits of an inner fold: more documents, but no rounds beyond the best.
 _FINAL_FIT_COST = 1.5
+# Rounds of trees without improvement before a candidate stops.
+_PATIENCE = 30
+# Pairs of documents from which candidates are skipped whose cost grows with the pairs.
+_MAX_PAIRS = 100_000
+_SLOW = ("approxndcg", "gas")
+_HALVINGS = 2  # folds before which the better half of the candidates is kept
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,14 @@ class CandidateSpec:
         return self.text
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """An evaluated candidate: scores of queries by models that were not trained on them."""
 
     setting: CandidateSpec
     scores: F64
+    value: float = float("nan")  # mean measure of the evaluated queries
+    folds: int = 0  # evaluated inner folds; 0: a sample of the first
     best: list[int] = field(default_factory=list)  # best number of rounds by inner fold
     seconds: float = 0.0
 
@@ -75,32 +85,37 @@ class TimeBudget:
 
 @dataclass
 class Trials:
-    """Evaluates candidates on inner folds: all on the first folds, then fold by fold as long as the budget lasts.
+    """Evaluates candidates on inner folds by successive halving (Jamieson & Talwalkar 2016).
 
-    With a budget, the first folds have at least 100 queries. Candidates whose estimated time exceeds it are `too_slow`,
-    those that raise an error `failed`; the others were evaluated on `n_evaluated_folds` folds.
+    If there are many documents, all candidates are trained on a sample of the first fold's training queries, and the
+    better half is kept. The kept ones are evaluated on the first fold, the better half of these on the second, and so
+    on. Linear rankers and networks are compared with each other, and trees with each other, so that a blend has both.
+    With a budget, the search ends when another fit would not leave time for the final training.
     """
 
     make_ranker: Callable[[CandidateSpec], Ranker]
+    judge: Objective
     pool: Dataset
     folds: Sequence[I64]
     clock: TimeBudget
     bar: ProgressBar | None = None
+    is_halved: bool = True
     tried: list[Trial] = field(default_factory=list)
+    dropped: list[Trial] = field(default_factory=list)
     too_slow: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     n_evaluated_folds: int = 0
     is_interrupted: bool = False
+    _bins: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)  # of trees, by fold and stride
 
     def run(self, candidates: Sequence[CandidateSpec], folds: int) -> None:
         """Evaluate the candidates; Ctrl-C keeps those that are complete."""
-        self.n_evaluated_folds = folds if self.clock.budget is None else min(folds, self._minimum_folds())
         try:
             with propagate_interrupts():
-                for setting in candidates:
-                    if not self._try_candidate(setting):
-                        break
-                for fold in range(self.n_evaluated_folds, folds):
+                for setting, seconds in self._screen(candidates):
+                    self._try_candidate(setting, seconds)
+                for fold in range(1, folds):
+                    self._halve(fold)
                     if not self.clock.allows(sum(trial.seconds for trial in self.tried) / fold):
                         break
                     self._evaluate_fold(fold)
@@ -117,82 +132,113 @@ class Trials:
         if not self.tried:
             raise DataError(f"auto: no candidate could be trained: {next(iter(self.failed.values()))}")
 
-    def _minimum_folds(self) -> int:
-        """Return the number of folds that have enough queries for an evaluation."""
-        comparable = require_comparable_queries(self.pool, "auto")
-        counts = np.cumsum([np.isin(fold, comparable).sum() for fold in self.folds])
-        return min(len(self.folds), 1 + int(np.searchsorted(counts, _MIN_EVALUATED_QUERIES)))
+    def _screen(self, candidates: Sequence[CandidateSpec]) -> Iterator[tuple[CandidateSpec, float]]:
+        """Yield the candidates that are better on a sample, in order, with the estimated seconds of a fold.
 
-    def _try_candidate(self, setting: CandidateSpec) -> bool:
-        """Evaluate a candidate on the first folds unless it is too slow; return False if the time is up."""
-        clock = self.clock if self.tried else TimeBudget(None)
-        if not clock.allows(0.0):
-            return False
-        trial = Trial(setting, np.full(len(self.pool), np.nan))
-        try:
-            for name in self.make_ranker(setting).requires:
-                importlib.import_module(name)  # import time is not training time
-            if clock.budget is not None and not clock.allows(
-                _TIMING_FACTOR * self._estimate_seconds(setting) * (self.n_evaluated_folds + _FINAL_FIT_COST)
-            ):
+        Without a sample, all candidates are yielded, as long as the budget lasts.
+        """
+        train_queries = self._split_queries(True, 0)[0]
+        documents = int(np.diff(self.pool.offsets)[train_queries].sum())
+        stride = documents // _SCREENED_DOCUMENTS
+        if stride < 2 or not self.is_halved:
+            yield from ((setting, 0.0) for setting in candidates)
+            return
+        trials: list[Trial] = []
+        for setting in candidates:
+            if trials and not self.clock.allows(sum(trial.seconds for trial in trials)):
+                break
+            trial = Trial(setting, np.full(len(self.pool), np.nan))
+            if self._evaluate(trial, 0, stride):
+                trials.append(trial)
+        kept = _better_half(trials)
+        self.dropped += [trial for trial in trials if trial not in kept]
+        yield from ((trial.setting, _TIMING_FACTOR * stride * trial.seconds) for trial in kept)
+
+    def _try_candidate(self, setting: CandidateSpec, seconds: float) -> None:
+        """Evaluate a candidate on the first fold, unless these seconds are too long for the budget."""
+        if self.tried and not self.clock.allows(seconds * (1 + _FINAL_FIT_COST)):
+            if seconds:
                 self.too_slow.append(str(setting))
-                return True
-            for fold in range(self.n_evaluated_folds):
-                self._evaluate(trial, fold)
-                if fold == 0 and not clock.allows(trial.seconds * (self.n_evaluated_folds - 1 + _FINAL_FIT_COST)):
-                    self.too_slow.append(str(setting))
-                    return True
-        except PippinError as error:
-            self.failed[str(setting)] = str(error)
-            return True
-        self.tried.append(trial)
-        self.clock.reserved += trial.seconds / self.n_evaluated_folds * _FINAL_FIT_COST
-        return True
+            return
+        trial = Trial(setting, np.full(len(self.pool), np.nan))
+        if self._evaluate(trial, 0):
+            self.tried.append(trial)
+            self.n_evaluated_folds = 1
+            self._reserve()
+
+    def _halve(self, fold: int) -> None:
+        """Keep the better half of the candidates before the second and the third fold."""
+        if self.is_halved and fold <= _HALVINGS:
+            kept = _better_half(self.tried)
+            self.dropped += [trial for trial in self.tried if trial not in kept]
+            self.tried = kept
+            self._reserve()
+
+    def _reserve(self) -> None:
+        """Reserve time for the final training of the candidates that would be kept."""
+        kept = _better_half(self.tried) if self.is_halved else self.tried
+        self.clock.reserved = _FINAL_FIT_COST * sum(trial.seconds / trial.folds for trial in kept)
 
     def _evaluate_fold(self, fold: int) -> None:
         """Evaluate all candidates on another fold."""
-        for trial in list(self.tried):
-            try:
-                self._evaluate(trial, fold)
-            except PippinError as error:
-                self.failed[str(trial.setting)] = str(error)
-                self.tried.remove(trial)
+        self._bins.clear()
+        self.tried = [trial for trial in self.tried if self._evaluate(trial, fold)]
 
-    def _estimate_seconds(self, setting: CandidateSpec) -> float:
-        """Return the estimated seconds of one fold from a sample of its queries; 0 for small data."""
-        model = self.make_ranker(setting)
-        train_queries, stop_queries = self._split_queries(model, 0)
-        documents = len(self.pool) * len(train_queries) // self.pool.queries
-        if documents < _MIN_TIMED_DOCUMENTS:
-            return 0.0
-        if isinstance(model, BoostedRanker):
-            model.set_params(**model.resolve_defaults(len(train_queries), documents))
-        start = time.perf_counter()
-        self._fit(model, train_queries[::_TIMING_STRIDE], stop_queries[::_TIMING_STRIDE])
-        return (time.perf_counter() - start) * _TIMING_STRIDE
-
-    def _evaluate(self, trial: Trial, fold: int) -> None:
-        """Train a candidate for one fold and score the queries of that fold."""
+    def _evaluate(self, trial: Trial, fold: int, stride: int = 1) -> bool:
+        """Train a candidate on every n-th query and score the queries of a fold; return False if it failed."""
+        for name in self.make_ranker(trial.setting).requires:
+            importlib.import_module(name)  # import time is not training time
         start, judged_queries = time.perf_counter(), self.folds[fold]
         model = self.make_ranker(trial.setting)
-        self._fit(model, *self._split_queries(model, fold))
-        trial.scores[np.isin(self.pool.qid(), judged_queries)] = model.predict(self.pool.select(judged_queries))
+        if isinstance(model, BoostedRanker):
+            model.early_stopping_rounds = _PATIENCE
+            model.use_cache(self._bins.setdefault((fold, stride), {}))
+            if stride > 1:  # trees as large as on all queries
+                model.set_params(**model.resolve_defaults(self.pool.queries, len(self.pool)))
+        train_queries, stop_queries = self._split_queries(model.is_iterative, fold)
+        try:
+            self._fit(model, train_queries[::stride], stop_queries[::stride])
+            trial.scores[np.isin(self.pool.qid(), judged_queries)] = model.predict(self.pool.select(judged_queries))
+        except PippinError as error:
+            self.failed[str(trial.setting)] = str(error)
+            return False
         if model.is_iterative and len(model.curve_):
             trial.best.append(1 + int(np.argmax(model.curve_)))
         trial.seconds += time.perf_counter() - start
+        trial.folds = fold + 1 if stride == 1 else 0
+        evaluated = np.isin(np.arange(self.pool.queries), np.concatenate(self.folds[: fold + 1]))
+        trial.value = aggregate(self.judge.values(np.nan_to_num(trial.scores))[evaluated], "mean")
         if self.bar is not None:
             self.bar.step(str(trial.setting))
+        return True
 
-    def _split_queries(self, model: Ranker, fold: int) -> tuple[I64, I64]:
+    def _split_queries(self, is_iterative: bool, fold: int) -> tuple[I64, I64]:
         """Return the queries for training and for early stopping (unused by rankers without rounds)."""
         judged_queries, stop_queries = self.folds[fold], self.folds[(fold + 1) % len(self.folds)]
-        excluded = np.concatenate((judged_queries, stop_queries)) if model.is_iterative else judged_queries
+        excluded = np.concatenate((judged_queries, stop_queries)) if is_iterative else judged_queries
         return np.setdiff1d(np.arange(self.pool.queries), excluded), stop_queries
 
     def _fit(self, model: Ranker, train_queries: I64, stop_queries: I64) -> None:
         model.fit(
             self.pool.select(train_queries), eval_set=self.pool.select(stop_queries) if model.is_iterative else None
         )
+
+
+def _better_half(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the better half of the trees, and of the other candidates, in order; at least two of each."""
+    kept: list[Trial] = []
+    for is_tree in (False, True):
+        family = [trial for trial in trials if (trial.setting.kind == "trees") == is_tree]
+        kept += sorted(family, key=lambda trial: -trial.value)[: max(2, -(-len(family) // 2))]
+    return [trial for trial in trials if trial in kept]
+
+
+def slow_candidates(candidates: Sequence[CandidateSpec], pool: Dataset) -> list[str]:
+    """Return the candidates whose cost grows with the pairs of documents, if the data have many."""
+    sizes = np.diff(pool.offsets).astype(np.float64)
+    if (sizes * (sizes - 1) / 2).sum() <= _MAX_PAIRS:
+        return []
+    return [str(setting) for setting in candidates if setting.text.startswith(_SLOW)]
 
 
 def split_folds(pool: Dataset, comparable: I64, folds: int, seed: int) -> list[I64]:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from pippin.evaluation.agreement import AssessorAgreement, agree
     from pippin.evaluation.audit import Audit, audit
     from pippin.evaluation.bounds import Bounds, bounds
-    from pippin.evaluation.compare import Comparison, compare
+    from pippin.evaluation.compare import Comparison, Comparisons, compare
     from pippin.evaluation.convention import Convention
     from pippin.evaluation.correlation import Correlation, correlate
     from pippin.evaluation.evaluate import evaluate
@@ -92,6 +92,7 @@ _HOMES = {
     "Built": "pippin.collections.build",
     "Collection": "pippin.collections.collection",
     "Comparison": "pippin.evaluation.compare",
+    "Comparisons": "pippin.evaluation.compare",
     "Convention": "pippin.evaluation.convention",
     "ConventionError": "pippin.errors",
     "Correlation": "pippin.evaluation.correlation",
@@ -170,6 +171,7 @@ __all__ = [
     "Built",
     "Collection",
     "Comparison",
+    "Comparisons",
     "Convention",
     "ConventionError",
     "Correlation",

@@ -261,7 +261,7 @@ def test_a_tool_begins_with_what_differs_from_official(capsys: pytest.CaptureFix
 
 
 def test_a_comparison_of_two_systems_says_by_how_much_and_p(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "other").write_text("q1 Q0 d1 1 9 x\nq1 Q0 d2 2 1 x\nq2 Q0 d3 1 1 x\nq2 Q0 d4 2 2 x\n")
+    (files / "other").write_text("q1 Q0 d1 1 9 y\nq1 Q0 d2 2 1 y\nq2 Q0 d3 1 1 y\nq2 Q0 d4 2 2 y\n")
     line = ["compare", "qrels", "run", "other", "-m", "RR", "-t", "official", "--missing", "drop"]
     text = output(capsys, *line)
     tested = json.loads(output(capsys, *line, "-f", "json"))[0]["boards"][0]["tests"][0]
@@ -269,4 +269,4 @@ def test_a_comparison_of_two_systems_says_by_how_much_and_p(files: Path, capsys:
     (files / "other").write_text((files / "other").read_text().replace("d3 1 1", "d3 1 3"))
     (files / "run").write_text("q1 Q0 d1 1 1 x\nq1 Q0 d2 2 2 x\nq2 Q0 d3 1 1 x\nq2 Q0 d4 2 2 x\n")
     assert "tie range" not in output(capsys, *line)  # a column that would say nothing
-    assert re.search(rf"^run +other +[+−]{abs(tested['difference']):.4f} .* {tested['p']:.4f} ", text, re.M)
+    assert re.search(rf"^tag +y +[+−]{abs(tested['difference']):.4f} .* {tested['p']:.4f} ", text, re.M)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from pippin._version import __version__
 from pippin.cli.main import main
 from pippin.data.dataset import Dataset
 from pippin.data.letor import read_letor
-from pippin.data.qrels import Qrels, Run
-from pippin.errors import ConventionError, DataError
+from pippin.data.qrels import Qrels, Run, write_qrels, write_run
+from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.evaluation.compare import TestSettings as Plan
 from pippin.evaluation.compare import compare, compare_rankings, compare_table
 from pippin.evaluation.evaluate import evaluate
@@ -21,6 +25,7 @@ from pippin.evaluation.reported import check_reported
 from pippin.evaluation.tools import TOOLS
 from pippin.evaluation.value_table import ValueTable
 from pippin.kernels.strings import StringColumn
+from pippin.reports.comparison import PaperTable
 
 
 def flipping() -> dict[str, RankingCache]:
@@ -168,6 +173,131 @@ def test_the_sentence_counts_tested_pairs_and_says_no_difference() -> None:
     systems = {"base": base, **{f"s{i}": {q: v + i for q, v in better.items()} for i in range(4)}}
     assert "; 4 of 4 differences are significant" in compare(systems, baseline="base").sentence()
     assert compare({"a": base, "b": dict(base)}).sentence().startswith("No difference: every system has the mean")
+
+
+def parse_booktabs(text: str) -> tuple[str, list[list[str]]]:
+    """Return the caption and the rows of a LaTeX table whose structure is sound."""
+    body = re.sub(r"^%.*\n", "", text, flags=re.MULTILINE)
+    opened = []
+    for kind, environment in re.findall(r"\\(begin|end)\{(\w+)\}", body):
+        if kind == "begin":
+            opened.append(environment)
+        else:
+            assert opened.pop() == environment
+    assert not opened
+    assert body.count("{") - body.count(r"\{") == body.count("}") - body.count(r"\}")
+    assert len(re.findall(r"(?<!\\)\$", body)) % 2 == 0
+    outside_math = re.sub(r"\$[^$]*\$", "", re.sub(r"\\[&%#_{}]", "", body))
+    assert not re.search(r"[#_^~]|[^\x00-\x7f]", outside_math.replace("%", ""))
+    (specification,) = re.findall(r"\\begin\{tabular\}\{(l+)\}", body)
+    rules = [body.index(rf"\{rule}") for rule in ("toprule", "midrule", "bottomrule")]
+    assert rules == sorted(rules)
+    rows = []
+    for line in body[rules[0] : rules[2]].splitlines()[1:]:
+        if "&" in line:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)&", line[: line.index(r"\\")])]
+            width = sum(int((re.match(r"\\multicolumn\{(\d+)\}", cell) or [0, 1])[1]) for cell in cells)
+            assert width == len(specification)
+            rows.append(cells)
+    (caption,) = re.findall(r"\\caption\{(.*)\}\n", body)
+    return caption, rows
+
+
+def random_systems(queries: int = 40) -> tuple[Qrels, dict[str, Run]]:
+    rng = np.random.default_rng(7)
+    documents = [f"d{i}" for i in range(15)]
+    labels = {f"q{q}": {d: int(rng.integers(0, 3)) for d in documents} for q in range(queries)}
+    noise = {"BM25": 2.0, "LM_ABS": 1.9, "ours & theirs": 0.6, "weak%": 6.0}
+    runs = {
+        name: {q: {d: label + rng.normal(0, scale) for d, label in row.items()} for q, row in labels.items()}
+        for name, scale in noise.items()
+    }
+    return Qrels.from_dict(labels), {name: Run.from_dict(run, name) for name, run in runs.items()}
+
+
+def test_one_table_of_systems_and_measures_for_a_paper() -> None:
+    qrels, runs = random_systems()
+    measures = ["NDCG@10", "MAP", "P@10"]
+    result = compare(qrels, runs, measures, "trec_eval9")
+    caption, (header, *rows) = parse_booktabs(result.to_latex())
+    assert header == ["", "System", "NDCG@10", "MAP", "P@10"]
+    assert [row[0] for row in rows] == ["a", "b", "c", "d"]
+    assert {row[1] for row in rows} == {"BM25", r"LM\_ABS", r"ours \& theirs", r"weak\%"}
+    for words in (
+        r"trec\_eval 9.0.7",
+        "40 queries",
+        "paired t, 39 degrees",
+        "holm over 6 pairs per measure",
+        __version__,
+    ):
+        assert words in caption
+    letters = {row[1].replace("\\", ""): row[0] for row in rows}
+    for column, measure in enumerate(measures, 2):
+        values = {name: evaluate(qrels, run, measure, "trec_eval9") for name, run in runs.items()}
+        best = max(values, key=lambda name: values[name].mean[measure])
+        p = {}
+        for a, b in combinations(runs, 2):  # SciPy, and Holm's procedure step by step
+            columns = (list(values[name].per_query[measure].values()) for name in (a, b))
+            p[a, b] = stats.ttest_rel(*columns).pvalue
+        significant = set()
+        for step, pair in enumerate(sorted(p, key=lambda pair: p[pair])):
+            if p[pair] * (len(p) - step) > 0.05:
+                break
+            significant.add(pair)
+        for row in rows:
+            name = row[1].replace("\\", "")
+            mean = values[name].mean[measure]
+            beaten = [
+                other for other in runs
+                if ((name, other) in significant or (other, name) in significant) and mean > values[other].mean[measure]
+            ]  # fmt: skip
+            marks = "".join(sorted(letters[other] for other in beaten))
+            value = rf"\textbf{{{mean:.4f}}}" if name == best else f"{mean:.4f}"
+            assert row[column] == value + (f"$^{{{marks}}}$" if marks else "")
+    assert any("$^" in cell for row in rows for cell in row)
+
+
+def test_the_paper_table_in_other_forms() -> None:
+    qrels, runs = random_systems()
+    result = compare(qrels, runs, ["NDCG@10", "MAP"], "official", baseline=["BM25", "LM_ABS"])
+    markdown = result.to_markdown().splitlines()
+    assert markdown[0] == "|  | system | NDCG@10 | MAP |"
+    assert markdown[2].startswith("| a | BM25 |")
+    assert markdown[3].startswith("| b | LM_ABS |")
+    assert "<sub>" in next(line for line in markdown if "weak%" in line)  # worse than a baseline
+    assert "**" in next(line for line in markdown if "ours & theirs" in line)
+    frame = result.to_pandas()
+    assert list(frame.columns[:4]) == ["measure", "tool", "system", "rank"]
+    assert len(frame) == 2 * 4
+    ours = frame[(frame.system == "ours & theirs") & (frame.measure == "MAP")].iloc[0]
+    assert (ours["rank"], ours.better_than, ours.worse_than) == (1, "BM25, LM_ABS", "")
+    caption, rows = parse_booktabs(result["MAP"].to_latex())
+    assert rows[0] == ["", "System", "MAP"]
+    assert "holm over 5 pairs per measure" in caption
+    tools = ["official", "letor4"]
+    several = list(compare(qrels, runs, ["MAP", "P@5"], tools).values())
+    caption, rows = parse_booktabs(PaperTable(several, tools).render("latex"))
+    assert rows[1] == ["", "System", "official", "letor4", "official", "letor4"]
+    with pytest.raises(UnknownName, match="NDCG@5"):
+        result["NDCG@5"]
+
+
+def test_systems_are_named_by_tag_or_argument(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, runs = random_systems()
+    write_qrels(qrels, tmp_path / "qrels")
+    for number, run in enumerate(list(runs.values())[:2]):
+        write_run(run, tmp_path / f"{number}.run")
+    files = [str(tmp_path / "0.run"), str(tmp_path / "1.run")]
+    assert set(compare(str(tmp_path / "qrels"), files, "MAP", "official").first.means) == {"BM25", "LM_ABS"}
+    arguments = ["compare", str(tmp_path / "qrels"), files[0], f"mine={files[1]}", "-m", "MAP,P@10", "-t", "trec_eval9"]
+    assert main([*arguments, "-f", "latex", "--baseline", "BM25,mine"]) == 0
+    _, rows = parse_booktabs(capsys.readouterr().out)
+    assert [row[:2] for row in rows[1:]] == [["a", "BM25"], ["b", "mine"]]
+    assert main([*arguments, "-f", "latex", "--baseline", "BM25", "--baseline", "mine"]) == 0
+    assert parse_booktabs(capsys.readouterr().out)[1] == rows
+    (tmp_path / "copy.run").write_text((tmp_path / "0.run").read_text())
+    same_tag = [files[0], str(tmp_path / "copy.run")]
+    assert set(compare(str(tmp_path / "qrels"), same_tag, "MAP", "official").first.means) == {"0.run", "copy.run"}
 
 
 def test_a_constant_difference_is_reported_with_an_exact_p() -> None:

@@ -97,7 +97,7 @@ def test_compare_takes_arrays_files_and_values(tmp_path: Path) -> None:
     assert compare(tmp_path / "test.txt", files, "MAP", "letor4").first.means == result.first.means
     per_query = {s: evaluate(DATA, scores, "MAP", "letor4").per_query["MAP"] for s, scores in systems.items()}
     assert compare(per_query).first.means["a"] == pytest.approx(result.first.means["a"], abs=1e-12)
-    assert [comparison.measure for comparison in compare(DATA, systems, ["MAP", "P@5"])] == ["MAP", "P@5"]
+    assert [comparison.measure for comparison in compare(DATA, systems, ["MAP", "P@5"]).values()] == ["MAP", "P@5"]
     with pytest.raises(UnknownName, match="wilcox"):
         compare(DATA, systems, test="wilcox")
     with pytest.raises(DataError, match="two systems have the same name"):

@@ -261,9 +261,25 @@ def test_correction_over_all_pairs_or_against_a_baseline() -> None:
     against = compare_systems(table, "t", baseline="s2", correction="bonferroni")
     assert [(pair.a, pair.b) for pair in against.pairs] == [("s0", "s2"), ("s1", "s2"), ("s3", "s2")]
     assert [pair.p_adjusted for pair in against.pairs] == [min(1, 3 * pair.p) for pair in against.pairs]
-    with pytest.raises(ConventionError, match="every pair here has 's2'"):
+    with pytest.raises(ConventionError, match="only pairs with s2 were"):
         against.pair("s0", "s1")
     assert all(pair.p_adjusted <= 0.05 for pair in every.significant())
+
+
+def test_several_baselines_are_compared_with_every_system_and_each_other() -> None:
+    table = scores()
+    tests = compare_systems(table, "t", baseline=["s2", "s0"], correction="holm")
+    assert [(pair.a, pair.b) for pair in tests.pairs] == [
+        ("s0", "s2"), ("s1", "s2"), ("s3", "s2"), ("s1", "s0"), ("s3", "s0")
+    ]  # fmt: skip
+    expected = [stats.ttest_rel(column(table, pair.a), column(table, pair.b)).pvalue for pair in tests.pairs]
+    assert [pair.p for pair in tests.pairs] == pytest.approx(expected, rel=1e-10)
+    order = np.argsort(expected)
+    stepped = np.maximum.accumulate(np.sort(expected) * np.arange(5, 0, -1))
+    assert [tests.pairs[i].p_adjusted for i in order] == pytest.approx(np.minimum(stepped, 1).tolist())
+    assert compare_systems(table, "t", baseline=["s2", "s2"]).baselines == ("s2",)
+    with pytest.raises(UnknownName, match="did you mean"):
+        compare_systems(table, baseline=["s2", "s9"])
 
 
 def test_too_few_samples_for_the_family_are_pointed_out() -> None:

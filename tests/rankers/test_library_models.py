@@ -128,7 +128,7 @@ def test_compare_takes_models_before_or_after_the_data() -> None:
     scores = {name: pippin.rank(model, DATA) for name, model in models.items()}
     expected = pippin.compare(DATA, scores, measure=["NDCG@5", "MAP"])
     for comparisons in (first, second):
-        assert [c.first.means for c in comparisons] == [c.first.means for c in expected]
+        assert [c.first.means for c in comparisons.values()] == [c.first.means for c in expected.values()]
     evaluations = pippin.evaluate(DATA, models, "NDCG@5")
     assert set(evaluations.mean) == set(models)
 

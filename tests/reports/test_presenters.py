@@ -51,6 +51,7 @@ def results() -> dict[str, Any]:
         "Audit": audit(DATA, SYSTEMS["a"]),
         "Built": Built(Path("mine"), MANIFEST),
         "Comparison": compared,
+        "Comparisons": compare(DATA, SYSTEMS, ["NDCG@10", "AP"]),
         "Bounds": bounds({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}),
         "AssessorAgreement": agree({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 0}}),
         "Correlation": correlate([1, 2, 3], [1, 3, 2]),
@@ -94,6 +95,9 @@ def test_text_notebook_and_frames(name: str) -> None:
     html = result._repr_html_()
     assert "<c>" not in html
     assert html.count("<table") == html.count("</table>")
+    for document in (result.to_latex(), result.to_markdown()):
+        assert len(document) > 20
+        assert "object at 0x" not in document
     columns = result.to_dict()
     polars, pandas = result.to_polars(), result.to_pandas()
     assert polars.columns == list(pandas.columns) == list(columns)
@@ -149,4 +153,4 @@ def test_registered_items_have_a_repr_and_a_notebook_view() -> None:
     good, bad = {"a": 2, "b": 1}, {"a": 1, "b": 2}
     qrels = {"q": {"a": 1, "b": 0}, "p": {"a": 1, "b": 0}}
     compared = pippin.compare(qrels, {"x": {"q": bad, "p": bad}, "y": {"q": good, "p": bad}}, "RR", "official")
-    assert repr(compared.first) == "Board('official', RR: y 0.7500, x 0.5000)"
+    assert repr(compared.first) == "ToolLeaderboard('official', RR: y 0.7500, x 0.5000)"

@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 
 import pippin
-from pippin.cli.options import add_options, add_output_options, add_test_options, parse_missing, parse_named_files
+from pippin.cli.options import (
+    CommaList,
+    add_options,
+    add_output_options,
+    add_test_options,
+    parse_missing,
+    parse_named_files,
+)
 from pippin.cli.output import format_json, write_text
 from pippin.errors import DataError
 from pippin.reports import comparison as report
@@ -24,16 +31,17 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("qrels", metavar="QRELS", nargs="?", help="qrels, LETOR file, table or store")
-    parser.add_argument("run", metavar="RUN", nargs="*", help="runs or score files, at least two; NAME=PATH "
-                        "renames a system")  # fmt: skip
+    parser.add_argument("run", metavar="RUN", nargs="*", help="runs or score files, at least two; a run is named by "
+                        "its tag, NAME=PATH renames a system")  # fmt: skip
     parser.add_argument("--scores", metavar="FILE", help="compare the columns of this matrix instead of runs: a column "
                         "per system, a row per query (CSV or Parquet)")  # fmt: skip
     parser.add_argument("--reported", metavar="VALUE|FILE", help="find the tools and choices that give this value of "
                         "--measure for RUN, such as 0.4418; or recompute the values of a file (results of MTEB, a "
                         "response of _rank_eval, JSON) under --tool")  # fmt: skip
-    add_options(parser, measure=["NDCG@10", "MAP"], tool=["classic"])
+    add_options(parser, measure=["NDCG@10", "MAP"], tool=None)
     add_options(parser, "per_query", "merge_queries")
-    parser.add_argument("--baseline", metavar="SYSTEM", help="test every system against this one only")
+    parser.add_argument("--baseline", metavar="SYSTEM", action=CommaList, help="test every system against these only "
+                        "(repeat, or join by commas)")  # fmt: skip
     add_test_options(parser)
     add_options(parser, "resamples", seed=0)
     parser.add_argument("--missing", default="error", metavar="error|drop|VALUE", help="if a system lacks a query: "
@@ -47,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.reported is not None:
         numbers = pippin.check_reported(
             options.qrels, options.run, options.reported,
-            None if options.tool == ["classic"] else options.tool, measure=options.measure,
+            options.tool, measure=options.measure,
             merge_queries=options.merge_queries,
         )  # fmt: skip
         write_text(report.reported_text(numbers, options.format), options.output, options.format)
@@ -58,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         raise DataError("no systems to compare: name judgements and at least two runs, or --scores MATRIX")
     results = pippin.compare(
         options.qrels if options.scores is None else options.scores,
-        None if options.scores is not None else parse_named_files(options.run),
+        None if options.scores is not None else parse_named_files(options.run, by_tag=True),
         options.measure,
         options.tool,
         baseline=options.baseline,
@@ -71,13 +79,13 @@ def run(options: argparse.Namespace) -> int:
         merge_queries=options.merge_queries,
         verbose=not options.quiet,
     )
-    comparisons = results if isinstance(results, list) else [results]
+    comparisons = [results] if isinstance(results, pippin.Comparison) else list(results.values())
     if options.format == "json":
         text = format_json([report.record(c, options.per_query) for c in comparisons])
     elif options.format == "html":
         name = Path(options.scores or options.qrels).name
         text = report.compare_page(comparisons, name, [f"test {options.test}", f"seed {options.seed}"])
     else:
-        text = report.all_text(comparisons, options.format, options.per_query)
+        text = report.all_text(comparisons, options.format, options.per_query, options.tool)
     write_text(text, options.output, options.format)
     return 0

@@ -198,8 +198,8 @@ def print_warning(sentence: str) -> None:
     print_error(sentence, "warning")
 
 
-def parse_named_files(arguments: Sequence[str]) -> list[str] | dict[str, str]:
-    """Return the files, or the files by name if an argument is NAME=PATH; others are named after their files.
+def parse_named_files(arguments: Sequence[str], *, by_tag: bool = False) -> list[str] | dict[str, str]:
+    """Return the files, or the files by name if an argument is NAME=PATH; others have the names of `name_systems`.
 
     >>> parse_named_files(["a.run", "b.run"]), parse_named_files(["bm25=a.run", "out/b.run"])
     (['a.run', 'b.run'], {'bm25': 'a.run', 'b.run': 'out/b.run'})
@@ -207,7 +207,10 @@ def parse_named_files(arguments: Sequence[str]) -> list[str] | dict[str, str]:
     pairs = [_name_and_path(argument) for argument in arguments]
     if not any(name for name, _ in pairs):
         return list(arguments)
-    named_paths = [(name or Path(path).name, path) for name, path in pairs]
+    from pippin.evaluation.evaluate import name_systems
+
+    own_names = iter(name_systems([path for name, path in pairs if not name], by_tag=by_tag))
+    named_paths = [(name or next(own_names), path) for name, path in pairs]
     for i, (name, _) in enumerate(named_paths):
         if name in dict(named_paths[:i]):
             raise ConventionError(f"two systems have the same name, {name}")

@@ -120,10 +120,24 @@ def coerce_scores(
 
 
 def _is_large_run(x: Any) -> bool:
-    if not isinstance(x, (str, os.PathLike)) or format_of_path(x) is not None or not is_large(x):
-        return False
-    chunks = iter_text_chunks(x, len, LineOffsets(), _DETECT_BYTES)
-    return next((detect_text_format(chunk) == "run" for chunk in chunks), False)
+    return isinstance(x, (str, os.PathLike)) and is_large(x) and _start_of_run(x) is not None
+
+
+def run_tag(path: str | os.PathLike[str]) -> str | None:
+    """Return the tag of a TREC run: the last column of its first line. None for other files and standard input."""
+    start = _start_of_run(path) if Path(path).is_file() else None
+    if start is None:
+        return None
+    rows = (line.split() for line in start.data.tobytes().splitlines() if not line.startswith(b"#"))
+    return next((row[-1].decode("utf-8", "replace") for row in rows if row), None)
+
+
+def _start_of_run(path: str | os.PathLike[str]) -> Buffer | None:
+    """Return the first part of a file, or None if it is not a TREC run."""
+    if format_of_path(path) is not None:
+        return None
+    start = next(iter_text_chunks(path, len, LineOffsets(), _DETECT_BYTES), None)
+    return start if start is not None and detect_text_format(start) == "run" else None
 
 
 def _coerce_scores(

@@ -37,6 +37,9 @@ class Renderer(Protocol):
     def html(self, result: Any) -> str:
         """Return the result as HTML for a notebook."""
 
+    def document(self, result: Any, format: str) -> str:
+        """Return the result as Markdown or LaTeX."""
+
     def figure(self, result: Any, kind: str | None) -> Figure:
         """Return the figure of that kind, by default the first."""
 
@@ -95,6 +98,14 @@ class Displayable(FrameConvertible):
 
     def _repr_html_(self) -> str:
         return _load_renderer().html(self)
+
+    def to_latex(self) -> str:
+        """Return the result as LaTeX; its tables need the package booktabs."""
+        return _load_renderer().document(self, "latex")
+
+    def to_markdown(self) -> str:
+        """Return the result as Markdown."""
+        return _load_renderer().document(self, "markdown")
 
 
 class Plottable(Displayable):

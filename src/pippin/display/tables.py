@@ -120,7 +120,8 @@ _LATEX = {
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "−": "$-$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "±": r"$\pm$", "×": r"$\times$",
-    "≥": r"$\geq$", "≤": r"$\leq$", "→": r"$\to$", "τ": r"$\tau$", "∞": r"$\infty$", "…": r"\ldots{}",
+    "≥": r"$\geq$", "≤": r"$\leq$", "→": r"$\to$", "τ": r"$\tau$", "α": r"$\alpha$", "–": "--", "∞": r"$\infty$",
+    "…": r"\ldots{}",
 }  # fmt: skip
 
 

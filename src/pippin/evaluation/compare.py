@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -18,14 +18,14 @@ from typing import Any, Unpack, overload
 
 from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores
 from pippin.data.matrix import read_matrix
-from pippin.display import Plottable, rows_to_columns
+from pippin.display import Displayable, Plottable, rows_to_columns
 from pippin.display.terminal import progress
-from pippin.errors import DataError
+from pippin.errors import DataError, UnknownName
 from pippin.evaluation.convention import AXES, Axes, check_axes
 from pippin.evaluation.correlation import correlate_vectors
-from pippin.evaluation.evaluate import check_measures, name_systems
+from pippin.evaluation.evaluate import check_measures, default_tool, name_systems
 from pippin.evaluation.evaluation import RankingCache, evaluate_rankings
-from pippin.evaluation.measures.notation import texts_of
+from pippin.evaluation.measures.notation import text_of, texts_of
 from pippin.evaluation.paired_tests import CORRECTIONS, TESTS
 from pippin.evaluation.reconcile import Reconciliation, reconcile_rankings
 from pippin.evaluation.significance import MeanInterval, PairwiseTests, compare_systems, system_intervals
@@ -33,7 +33,8 @@ from pippin.evaluation.tools import Tool, ToolSelection, names_only_groups, reso
 from pippin.evaluation.value_table import Missing, Undefined, ValueTable
 
 Step = Callable[[str], None]
-EQUAL = 1e-12  # means closer than this are one number, up to the order of summation
+EQUAL = 1e-12  # means closer than this are equal, up to the order of summation
+_COLUMNS = ("measure", "tool", "system", "rank", "mean", "low", "high", "better_than", "worse_than")
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,18 @@ class TestSettings:
 
     test: str = "t"
     correction: str = "holm"
-    baseline: str | None = None
+    baseline: str | Sequence[str] | None = None
     alpha: float = 0.05
     resamples: int | None = None
     seed: int = 0
     missing: Missing = "error"
     interval: Any = "bca"
-    power: float | None = 0.8  # at which the number of queries needed is told; None: not told
+    power: float | None = 0.8  # for the number of queries needed; None: not computed
 
 
 @dataclass(frozen=True, eq=False)
 class ToolLeaderboard:
-    """One tool's word on all systems under one measure."""
+    """One tool's means and significance tests of all systems under one measure."""
 
     name: str  # of the tool, or of the matrix
     measure: str
@@ -64,25 +65,33 @@ class ToolLeaderboard:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{system} {self.means[system]:.4f}" for system in self.order())
-        return f"Board({self.name!r}, {self.measure}: {means})"
+        return f"ToolLeaderboard({self.name!r}, {self.measure}: {means})"
 
     def order(self) -> list[str]:
-        """Systems, best first; equal means in the order given."""
+        """Return the systems, best first; equal means in the order of the input."""
         return sorted(self.means, key=lambda s: -self.means[s])
 
     def winner(self, a: str, b: str) -> int:
-        """1 where a has the higher mean, −1 where b has, 0 where they are equal."""
+        """Return 1 if a has the higher mean, −1 if b has, 0 if they are equal."""
         difference = self.means[a] - self.means[b]
         return 0 if abs(difference) <= EQUAL else 1 if difference > 0 else -1
 
     def significant(self, a: str, b: str) -> bool:
-        """Whether the difference is significant after correction (False where the pair was not tested)."""
+        """Return whether the difference is significant after correction; False if the pair was not tested."""
         return (a, b) in self.tests.significant_names
+
+    def significantly_worse(self, system: str) -> list[str]:
+        """Return the systems that a system is significantly better than, best first."""
+        return [s for s in self.order() if self.winner(system, s) > 0 and self.significant(system, s)]
+
+    def significantly_better(self, system: str) -> list[str]:
+        """Return the systems that are significantly better than a system, best first."""
+        return [s for s in self.order() if self.winner(s, system) > 0 and self.significant(system, s)]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What all tools together say of one pair; `a` is ahead under the first tool."""
+    """The winner of a pair under every tool; `a` is ahead under the first tool."""
 
     a: str
     b: str
@@ -90,7 +99,7 @@ class Verdict:
     tools_preferring_b: tuple[str, ...]
     equal: tuple[str, ...]
     significant: tuple[str, ...]  # tools under which the difference is significant
-    causes: tuple[tuple[str, str, float], ...] = ()  # (tool, choice, how far it moves a − b) for every tool that flips
+    causes: tuple[tuple[str, str, float], ...] = ()  # (tool, choice, change of a − b) for every tool that flips
 
     @property
     def flips(self) -> bool:
@@ -100,17 +109,17 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Plottable):
-    """Boards of several tools for one measure."""
+    """The leaderboards of several tools under one measure."""
 
     measure: str
     boards: tuple[ToolLeaderboard, ...]
     intervals: tuple[MeanInterval, ...]  # of the first board
     verdicts: tuple[Verdict, ...]
-    left_out: Mapping[str, str] = field(default_factory=dict)  # tools that cannot say anything here, and why
+    left_out: Mapping[str, str] = field(default_factory=dict)  # tools that cannot evaluate the data → reason
 
     @property
     def first(self) -> ToolLeaderboard:
-        """The board that orders the tables."""
+        """The leaderboard that orders the tables."""
         return self.boards[0]
 
     @cached_property
@@ -119,17 +128,22 @@ class Comparison(Plottable):
         return [v for v in self.verdicts if v.flips]
 
     def to_dict(self) -> dict[str, Any]:
-        """A long table: measure, tool, place, system, mean, and where it is known the interval of the mean."""
+        """Return a row per tool and system.
+
+        The interval of the mean is that under the first tool. The last columns name the systems that are significantly
+        worse and better.
+        """
         intervals = {i.system: (i.low, i.high) for i in self.intervals}
         rows = []
         for board in self.boards:
-            for place, system in enumerate(board.order(), 1):
+            for rank, system in enumerate(board.order(), 1):
                 bounds = intervals[system] if board is self.first and system in intervals else (math.nan, math.nan)
-                rows.append((self.measure, board.name, place, system, board.means[system], *bounds))
-        return rows_to_columns(rows, "measure", "tool", "place", "system", "mean", "low", "high")
+                tested = [", ".join(s) for s in (board.significantly_worse(system), board.significantly_better(system))]
+                rows.append((self.measure, board.name, system, rank, board.means[system], *bounds, *tested))
+        return rows_to_columns(rows, *_COLUMNS)
 
     def agreement(self, coefficient: str) -> list[list[float]]:
-        """Rank correlation between the leaderboards of every two tools.
+        """Return the rank correlation between the leaderboards of every two tools.
 
         Parameters
         ----------
@@ -138,13 +152,13 @@ class Comparison(Plottable):
         """
         columns = [tuple(b.means[s] for s in self.first.means) for b in self.boards]
         # Many tools agree to the last bit, so that few pairs of columns differ.
-        known = {
+        values = {
             (x, y): correlate_vectors(x, y, coefficient).value for x, y in product(dict.fromkeys(columns), repeat=2)
         }
-        return [[known[x, y] for y in columns] for x in columns]
+        return [[values[x, y] for y in columns] for x in columns]
 
     def sentence(self) -> str:
-        """The verdict in plain words."""
+        """Return the result in a sentence."""
         pairs, boards = len(self.verdicts), len(self.boards)
         best = self.first.order()[0]
         if boards == 1:
@@ -164,32 +178,57 @@ class Comparison(Plottable):
             if everywhere
             else f"The winner depends on the tool ({', '.join(winners)})"
         )
-        firm = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
-        silent = "".join(f" {words}." for words in self.omissions())
-        told = (
-            f" Of {pairs} pairs, {len(self.flips)} with another winner under another tool, {firm} decided the same way "
-            "and significantly by every tool."
-        )
-        significant = sum(len(v.significant) for v in self.verdicts)
-        sure = (
-            f" {significant or 'None'} of {boards} tools find{'s' * (significant <= 1)} the difference significant."
-            if pairs
-            else ""
-        )
-        return f"{winner}.{told if pairs > 1 else sure}{silent}"
+        if pairs > 1:
+            agreed = sum(not v.flips and len(v.significant) == boards for v in self.verdicts)
+            counts = (
+                f" Of {pairs} pairs, {len(self.flips)} have another winner under another tool and {agreed} have the "
+                "same significant winner under every tool."
+            )
+        else:
+            significant = sum(len(v.significant) for v in self.verdicts)
+            finds = "find" if significant > 1 else "finds"
+            counts = f" {significant or 'None'} of {boards} tools {finds} the difference significant." * bool(pairs)
+        return f"{winner}.{counts}{''.join(f' {omission}.' for omission in self.omissions())}"
 
     def omissions(self) -> list[str]:
-        """The tools that were left out, and why, a reason each."""
+        """Return the tools that were left out by reason."""
         reasons = {
             why: [tool for tool in self.left_out if self.left_out[tool] == why] for why in self.left_out.values()
         }
         return [f"Left out: {', '.join(tools)} ({why})" for why, tools in reasons.items()]
 
 
+class Comparisons(Displayable, Mapping[str, Comparison]):
+    """Comparisons of the same systems under several measures: `Comparison` by measure.
+
+    `to_latex` and `to_markdown` give one table of systems and measures for a paper.
+    """
+
+    def __init__(self, comparisons: Iterable[Comparison]) -> None:
+        self._comparisons = {comparison.measure: comparison for comparison in comparisons}
+
+    def __getitem__(self, measure: Any) -> Comparison:
+        text = text_of(measure)
+        if text not in self._comparisons:
+            raise UnknownName("measure of this comparison", text, self._comparisons)
+        return self._comparisons[text]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._comparisons)
+
+    def __len__(self) -> int:
+        return len(self._comparisons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a row per measure, tool and system; see `Comparison.to_dict`."""
+        parts = [comparison.to_dict() for comparison in self.values()]
+        return {name: [value for part in parts for value in part[name]] for name in _COLUMNS}
+
+
 class CompareOptions(Axes, total=False):
     """Keyword arguments of `compare`, for type checkers."""
 
-    baseline: str | None
+    baseline: str | Sequence[str] | None
     test: str
     correction: str
     alpha: float
@@ -204,21 +243,26 @@ class CompareOptions(Axes, total=False):
 
 @overload
 def compare(
-    qrels: Any, systems: Any, measure: list[str],
-    tool: str | Tool | ToolSelection = ..., **settings: Unpack[CompareOptions],
-) -> list[Comparison]: ...  # fmt: skip
+    qrels: Any, systems: Any, measure: list[str] | tuple[str, ...], tool: str | Tool | ToolSelection | None = ...,
+    **settings: Unpack[CompareOptions],
+) -> Comparisons: ...  # fmt: skip
 @overload
 def compare(
-    qrels: Any, systems: Any = ..., measure: Any = ...,
-    tool: str | Tool | ToolSelection = ..., **settings: Unpack[CompareOptions],
+    qrels: Any, systems: Any = ..., *, measure: list[str] | tuple[str, ...],
+    tool: str | Tool | ToolSelection | None = ..., **settings: Unpack[CompareOptions],
+) -> Comparisons: ...  # fmt: skip
+@overload
+def compare(
+    qrels: Any, systems: Any = ..., measure: Any = ..., tool: str | Tool | ToolSelection | None = ...,
+    **settings: Unpack[CompareOptions],
 ) -> Comparison: ...  # fmt: skip
 def compare(
     qrels: Any,
     systems: Any = None,
     measure: Any = "NDCG@10",
-    tool: str | Tool | ToolSelection = "classic",
+    tool: str | Tool | ToolSelection | None = None,
     *,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     test: str = "t",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -230,7 +274,7 @@ def compare(
     merge_queries: bool = False,
     verbose: bool = False,
     **axes: Unpack[Axes],
-) -> Comparison | list[Comparison]:
+) -> Comparison | Comparisons:
     """Compare systems: find the better one, test the difference for significance, and compare the verdicts of tools.
 
     Parameters
@@ -239,14 +283,16 @@ def compare(
         Qrels; or, without `systems`, a dict system → query → value, a `ValueTable`, or a file (CSV, Parquet)
         with a column per system and a row per query.
     systems : dict or list, optional
-        Scores, run or model of each system by name, or a list; files are named after their file names. Models have a
-        method `predict` (Pippin, scikit-learn, LightGBM, XGBoost, CatBoost) and may come before the data.
+        Scores, run or model of each system by name, or a list. Runs are named by their tags, or by their files if two
+        tags are equal. Models have a method `predict` (Pippin, scikit-learn, LightGBM, XGBoost, CatBoost) and may come
+        before the data.
     measure : str or list, default "NDCG@10"
-        One measure, or a list, which gives a list of comparisons.
-    tool : str, Tool or list, default "classic"
-        The first tool orders the tables. Of a group, tools that cannot evaluate are left out.
-    baseline : str, optional
-        Test every system against this one only.
+        One measure, or a list, which gives a comparison per measure.
+    tool : str, Tool or list, optional
+        The first tool orders the tables; by default ``"trec_eval9"`` for qrels and ``"official"`` for data sets,
+        followed by all classic tools. Of a group, tools that cannot evaluate are left out.
+    baseline : str or list, optional
+        Test every system against these only.
     test : str, default "t"
         A significance test: t, wilcoxon, sign, randomization, bootstrap, tukey and others.
     correction : str, default "holm"
@@ -264,12 +310,12 @@ def compare(
     verbose : bool, default False
         Show progress.
     **axes
-        Choices of a convention on top of the tool's.
+        Axes of the convention that replace the tool's.
 
     Returns
     -------
-    Comparison or list of Comparison
-        A list where `measure` is a list.
+    Comparison or Comparisons
+        `Comparisons` by measure if `measure` is a list. Both have `to_latex`, `to_markdown` and `to_pandas`.
 
     Examples
     --------
@@ -284,20 +330,22 @@ def compare(
     TESTS[test], CORRECTIONS[correction]  # report an unknown name before anything is read
     if systems is None:
         return _compare_values(qrels, plan, verbose)
-    measures, tools = texts_of(measure), resolve_tools(tool)
+    measures, tools = texts_of(measure), resolve_tools("classic" if tool is None else tool)
     check_measures(measures, tools)
     qrels, systems, qid = align_rows(qrels, systems, qid)
     data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
     rankings = {
         name: RankingCache(data, coerce_scores(scored, data, merge_queries=merge_queries))
-        for name, scored in name_systems(systems).items()
+        for name, scored in name_systems(systems, by_tag=True).items()
     }
+    if tool is None:
+        tools = resolve_tools((default_tool(data), "classic"))
+    leave_out = tool is None or names_only_groups(tool)
     with progress(len(measures) * len(tools), "comparing", enabled=verbose) as bar:
         comparisons = [
-            compare_rankings(rankings, text, tools, plan, axes, bar.step, leave_out=names_only_groups(tool))
-            for text in measures
+            compare_rankings(rankings, text, tools, plan, axes, bar.step, leave_out=leave_out) for text in measures
         ]
-    return comparisons if isinstance(measure, (list, tuple)) else comparisons[0]
+    return Comparisons(comparisons) if isinstance(measure, (list, tuple)) else comparisons[0]
 
 
 def _compare_values(values: Any, plan: TestSettings, verbose: bool) -> Comparison:
@@ -321,43 +369,43 @@ def compare_rankings(
     systems: Mapping[str, RankingCache], measure: str, tools: Sequence[Tool], plan: TestSettings,
     overrides: Mapping[str, Any], step: Step = lambda _: None, *, leave_out: bool = False,
 ) -> Comparison:  # fmt: skip
-    """Compare systems under one measure as every tool would; `leave_out` those that cannot."""
+    """Compare systems under one measure as every tool would; `leave_out` tools that cannot."""
     if len(systems) < 2:
         raise DataError("a comparison needs at least two systems")
     boards: list[ToolLeaderboard] = []
 
-    def say(tool: Tool) -> Tool:
+    def add_board(tool: Tool) -> Tool:
         boards.append(_board(systems, measure, tool, plan, overrides, ties=not boards))
         step(tool.name)
         return tool
 
-    said, left_out = run_tools(tools, say, leave_out=leave_out)
+    evaluated, left_out = run_tools(tools, add_board, leave_out=leave_out)
     verdicts = _verdicts(boards)
     if any(v.flips for v in verdicts) and not overrides:
-        verdicts = _explain(verdicts, boards, systems, measure, list(said.values()), step)
+        verdicts = _explain(verdicts, boards, systems, measure, list(evaluated.values()), step)
     return Comparison(measure, tuple(boards), _intervals(boards[0].table, plan), tuple(verdicts), left_out)
 
 
 def compare_table(table: ValueTable, name: str, plan: TestSettings) -> Comparison:
-    """Compare systems from a matrix of per-query values, without judgements and so without tools."""
+    """Compare systems by a matrix of per-query values, without judgements and tools."""
     return compare_leaderboards([make_leaderboard(name, name, table, plan)], _intervals(table, plan))
 
 
 def make_leaderboard(
     name: str, measure: str, table: ValueTable, plan: TestSettings, means: Mapping[str, float] | None = None
 ) -> ToolLeaderboard:
-    """A board from per-query values; `means` where they are not the plain means over queries."""
+    """Return a leaderboard from per-query values; `means` replace the plain means over queries."""
     plain = dict(zip(table.systems, table.means.tolist(), strict=True))
     return ToolLeaderboard(name, measure, table, test_pairs(table, plan), plain if means is None else means)
 
 
 def compare_leaderboards(boards: Sequence[ToolLeaderboard], intervals: Sequence[MeanInterval] = ()) -> Comparison:
-    """What boards of the same systems under one measure say together; the first orders the tables."""
+    """Compare leaderboards of the same systems under one measure; the first orders the tables."""
     return Comparison(boards[0].measure, tuple(boards), tuple(intervals), tuple(_verdicts(boards)))
 
 
 def test_pairs(table: ValueTable, plan: TestSettings) -> PairwiseTests:
-    """All pairs of a table of values, tested as a plan says."""
+    """Test the pairs of systems of a table of values."""
     return compare_systems(
         table, plan.test, baseline=plan.baseline, correction=plan.correction, alpha=plan.alpha,
         resamples=plan.resamples, seed=plan.seed, power=plan.power,
@@ -394,7 +442,7 @@ def _board(
 
 
 def _verdicts(boards: Sequence[ToolLeaderboard]) -> list[Verdict]:
-    """One verdict per pair, the first board's leader first."""
+    """Return a verdict per pair, the leader of the first leaderboard first."""
     order = boards[0].order()
     verdicts = []
     for a, b in combinations(order, 2):
@@ -415,16 +463,16 @@ def _explain(
     verdicts: Sequence[Verdict], boards: Sequence[ToolLeaderboard], systems: Mapping[str, RankingCache], measure: str,
     tools: Sequence[Tool], step: Step,
 ) -> list[Verdict]:  # fmt: skip
-    """For every pair that flips, the choice that moves a − b most towards the other side, per dissenting tool."""
+    """Add, for every pair that flips, the choice of each dissenting tool that changes a − b most in favour of b."""
     by_name = {tool.name: tool for tool in tools}
-    known: dict[tuple[str, str, str], Reconciliation] = {}
+    reconciliations: dict[tuple[str, str, str], Reconciliation] = {}
 
     def shares(system: str, source: str, target: str) -> dict[str, float]:
         key = (system, source, target)
-        if key not in known:
-            known[key] = reconcile_rankings(systems[system], measure, by_name[source], by_name[target])
+        if key not in reconciliations:
+            reconciliations[key] = reconcile_rankings(systems[system], measure, by_name[source], by_name[target])
             step(f"why {target} differs on {system}")
-        return {share.axis: share.value for share in known[key].contributions}
+        return {share.axis: share.value for share in reconciliations[key].contributions}
 
     explained = []
     for verdict in verdicts:

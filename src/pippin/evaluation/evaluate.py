@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from pippin.data.dataset import Dataset
-from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores
+from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores, run_tag
 from pippin.data.qrels import Qrels, Run
 from pippin.data.streaming import LazyRun
 from pippin.errors import ConventionError, DataError, PippinError, PippinWarning
@@ -58,8 +58,10 @@ def default_tool(qrels: Dataset | Qrels) -> Tool:
     return TOOLS["trec_eval9" if isinstance(qrels, Qrels) else "official"]
 
 
-def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-    """Return systems by name: their own name, that of their file (with its folder where two are alike), or a number.
+def name_systems(systems: Mapping[str, Any] | Sequence[Any], *, by_tag: bool = False) -> dict[str, Any]:
+    """Return systems by name: their own name, that of their file (with its folder if two are equal), or a number.
+
+    With `by_tag`, TREC runs are named by their tags if all names differ then.
 
     >>> list(name_systems(["a/run.txt", "b/run.txt"])), list(name_systems(["a/x.txt", "b/y.txt"]))
     (['a/run.txt', 'b/run.txt'], ['x.txt', 'y.txt'])
@@ -69,10 +71,15 @@ def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if isinstance(systems, Mapping):
         return {str(name): system for name, system in systems.items()}
     paths = [os.fspath(s) if isinstance(s, (str, os.PathLike)) else None for s in systems]
-    names = [
+    files = [
         str(getattr(system, "name", None) or number) if path is None else Path(path).name
         for number, (path, system) in enumerate(zip(paths, systems, strict=True), 1)
     ]
+    names = files
+    if by_tag:
+        names = [name if path is None else run_tag(path) or name for name, path in zip(files, paths, strict=True)]
+    if len(set(names)) != len(names):
+        names = files
     if len(set(names)) != len(names):
         names = [name if path is None else path for name, path in zip(names, paths, strict=True)]
     if paths.count("-") > 1:

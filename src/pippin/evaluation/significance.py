@@ -170,18 +170,18 @@ class MeanInterval:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairwiseTests(Plottable):
-    """All pairs of one comparison and how they were judged."""
+    """The tested pairs of systems, and how they were tested."""
 
     table: ValueTable
     test: str
     method: str  # in words: exact or sampled, degrees of freedom, seed
     alternative: Alternative
     correction: str  # the name of the test where it accounts for the family itself
-    baseline: str | None
+    baselines: tuple[str, ...]  # every pair has one of them; empty: all pairs
     alpha: float
     power: float | None
     pairs: tuple[PairResult, ...]
-    notes: tuple[str, ...] = ()  # what a reader should know before believing the p values
+    notes: tuple[str, ...] = ()  # limitations of the p values
 
     @cached_property
     def _by_names(self) -> dict[tuple[str, str], PairResult]:
@@ -198,7 +198,9 @@ class PairwiseTests(Plottable):
             self.table.index(name)
         result = self._by_names.get((a, b)) or self._by_names.get((b, a))
         if result is None:
-            raise ConventionError(f"{a!r} and {b!r} were not compared: every pair here has {self.baseline!r}")
+            raise ConventionError(
+                f"{a!r} and {b!r} were not compared: only pairs with {' or '.join(self.baselines)} were"
+            )
         return result
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +217,7 @@ def compare_systems(
     table: ValueTable,
     test: str = "t",
     *,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     correction: str = "holm",
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
@@ -226,11 +228,12 @@ def compare_systems(
     interval: Interval | None = None,
     progress: Progress | None = None,
 ) -> PairwiseTests:
-    """Test every pair of systems, or every system against `baseline` (then a is the system, b the baseline).
+    """Test every pair of systems, or every system against one or several baselines.
 
-    With `power=None` the number of queries needed is not told; it takes longer than the tests. `resamples` and `seed`
-    belong to the resampling tests and intervals. `interval` is "t", "percentile" or "bca"; left out, the test's own
-    where it has one (bootstrap: bca; tukey, tukey-randomization: simultaneous), otherwise t.
+    With baselines, `a` of a pair is the system and `b` the baseline; two baselines are compared as well. With
+    ``power=None`` the number of queries needed is not computed; it takes longer than the tests. `resamples` and `seed`
+    belong to the resampling tests and intervals. `interval` is "t", "percentile" or "bca"; by default that of the
+    test if it has one (bootstrap: bca; tukey, tukey-randomization: simultaneous), otherwise t.
 
     >>> table = ValueTable.from_arrays([[0.1, 0.4], [0.2, 0.3], [0.6, 0.8]], systems=["bm25", "lm"])
     >>> result = compare_systems(table, "t").pairs[0]
@@ -239,14 +242,21 @@ def compare_systems(
     """
     if len(table.systems) < 2:
         raise DataError(f"a comparison needs at least two systems; there is only {table.systems[0]!r}")
-    if baseline is None:
-        first, second = np.triu_indices(len(table.systems), 1)
-    else:
-        column = table.index(baseline)
-        first = np.delete(np.arange(len(table.systems)), column)
-        second = np.full(len(first), column)
+    baselines = () if baseline is None else (baseline,) if isinstance(baseline, str) else tuple(dict.fromkeys(baseline))
+    first, second = _pairs(table, baselines)
     design = _design(table, first, second, alternative, alpha, resamples, seed, threads, progress)
-    return _judge(table, design, TESTS[test], baseline, correction, power, interval)
+    return _judge(table, design, TESTS[test], baselines, correction, power, interval)
+
+
+def _pairs(table: ValueTable, baselines: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the columns of the pairs to test: all pairs, or every system with every baseline."""
+    count = len(table.systems)
+    columns = [table.index(name) for name in baselines]
+    if not columns:
+        pairs = [(a, b) for a in range(count) for b in range(a + 1, count)]
+    else:
+        pairs = [(a, b) for i, b in enumerate(columns) for a in range(count) if a not in columns[: i + 1]]
+    return [a for a, _ in pairs], [b for _, b in pairs]
 
 
 def compare_pair(
@@ -269,7 +279,7 @@ def compare_pair(
     if first == second:
         raise ConventionError(f"{a!r} cannot be compared with itself")
     design = _design(table, [first], [second], alternative, alpha, resamples, seed, threads, progress)
-    return _judge(table, design, TESTS[test], None, "none", power, interval).pairs[0]
+    return _judge(table, design, TESTS[test], (), "none", power, interval).pairs[0]
 
 
 def system_intervals(
@@ -334,7 +344,7 @@ def _judge(
     table: ValueTable,
     design: TestInput,
     test: PairedTest,
-    baseline: str | None,
+    baselines: tuple[str, ...],
     correction: str,
     power: float | None,
     interval: Interval | None,
@@ -352,7 +362,7 @@ def _judge(
         method=outcome.method,
         alternative=design.alternative,
         correction=test.name if test.familywise else correction,
-        baseline=baseline,
+        baselines=baselines,
         alpha=design.alpha,
         power=power,
         pairs=_rows(table, design, outcome, adjusted, bounds, power),

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-from pippin.display.tables import Heading, Paragraph, Renderable, Table, format_number, render_all
-from pippin.evaluation.compare import Comparison, ToolLeaderboard, Verdict
+from pippin._version import __version__
+from pippin.display.tables import (
+    Heading,
+    Paragraph,
+    Renderable,
+    Table,
+    format_number,
+    latex,
+    markdown,
+    render_all,
+)
+from pippin.evaluation.compare import EQUAL, Comparison, Comparisons, ToolLeaderboard, Verdict
 from pippin.evaluation.reported import ReportedValue
 from pippin.evaluation.significance import PairwiseTests
+from pippin.evaluation.tools import TOOLS, ToolSelection, names_only_groups, resolve_tools
 from pippin.reports.benchmark_data import disagreement, significance_sentence
 from pippin.reports.benchmark_page import count, numbers_page
 from pippin.reports.html import html_table
@@ -28,38 +39,41 @@ def leaderboard(comparison: Comparison) -> Table:
     """Return the systems, best first: mean, significant differences, interval, and the range over orders of ties."""
     board = comparison.first
     intervals = {i.system: i for i in comparison.intervals}
-    marks = significance_marks(board)
-    order = board.order()
-    letters = len(order) <= len(_LETTERS) and board.tests.baseline is None
-    tied = any(worst != best for worst, best in board.ties.values())
+    better, worse = significance_marks(board)
+    letters = system_letters(board.tests, board.order())
+    has_ties = any(low != high for low, high in board.ties.values())
+    headers = ["", "system", comparison.measure, "better than" if letters else "systems beaten"]
+    headers += ["worse than"] if board.tests.baselines else []
+    headers += [f"{100 * (1 - board.tests.alpha):g}% interval", *(["tie range"] if has_ties else [])]
     rows = []
-    for rank, system in enumerate(order, 1):
-        interval, ties = intervals[system], board.ties.get(system) if tied else None
-        rows.append([
-            str(rank), f"{_LETTERS[rank - 1]} {system}" if letters else system,
-            format_number(board.means[system], 4), marks[system], f"[{interval.low:.4f}, {interval.high:.4f}]",
-            *([f"[{ties[0]:.4f}, {ties[1]:.4f}]"] if ties else []),
-        ])  # fmt: skip
-    better = "better than" if letters else "number worse"
-    marks_header = better if board.tests.baseline is None else f"vs {board.tests.baseline}"
-    headers = ["", "system", comparison.measure, marks_header, f"{100 * (1 - board.tests.alpha):g}% interval"]
-    headers += ["tie range"] if tied else []
-    return Table(headers, rows, text_columns=2, notes=_notes(board, letters), repeated_columns=2, highlighted={(0, 2)})
+    for rank, system in enumerate(board.order(), 1):
+        interval = intervals[system]
+        row = [str(rank), f"{letters.get(system, ' ')} {system}" if letters else system]
+        row += [format_number(board.means[system], 4), better[system]]
+        row += [worse[system]] if board.tests.baselines else []
+        row.append(f"[{interval.low:.4f}, {interval.high:.4f}]")
+        row += ["[{:.4f}, {:.4f}]".format(*board.ties[system])] if has_ties else []
+        rows.append(row)
+    return Table(headers, rows, text_columns=2, notes=_notes(board), repeated_columns=2, highlighted={(0, 2)})
 
 
-def _notes(board: ToolLeaderboard, letters: bool) -> list[str]:
+def _notes(board: ToolLeaderboard) -> list[str]:
     tests = board.tests
-    n_pairs = f"{len(tests.pairs)} pair{'s' * (len(tests.pairs) != 1)}"
-    correction = "" if tests.correction in ("none", tests.test) else f", {tests.correction} over {n_pairs}"
-    notes = [f"{board.name}: {len(board.table.query_ids)} queries; {tests.test} ({tests.method}){correction}, "
+    notes = [f"{board.name}: {len(board.table.query_ids)} queries; {tests.test} ({tests.method}){_correction(tests)}, "
              f"alpha {tests.alpha:g}."]  # fmt: skip
-    if tests.baseline is not None:
-        notes.append("† significantly better than the baseline, ‡ significantly worse")
-    elif letters:
+    if tests.baselines:
+        notes.append("better than, worse than: letters of the baselines with a significant difference")
+    elif system_letters(tests, board.order()):
         notes.append("better than: letters of the systems that are significantly worse")
     if len(tests.pairs) > _MAX_PAIRS:  # for fewer pairs, the table of pairs has the remarks
         notes += [f"{pair.a} − {pair.b}: {pair.reason}" for pair in tests.pairs if pair.reason][:_MAX_REMARKS]
     return [*notes, *tests.notes]
+
+
+def _correction(tests: PairwiseTests) -> str:
+    """Return the correction and the number of pairs in words, or an empty string."""
+    pairs = f"{len(tests.pairs)} pair{'s' * (len(tests.pairs) != 1)}"
+    return "" if tests.correction in ("none", tests.test) else f", {tests.correction} over {pairs}"
 
 
 def pairs_table(tests: PairwiseTests, notes: Sequence[str] = ()) -> Table:
@@ -84,18 +98,23 @@ def pairs_table(tests: PairwiseTests, notes: Sequence[str] = ()) -> Table:
     return Table(headers, rows, text_columns=2, trailing_text=int(has_remarks), notes=notes, repeated_columns=2)
 
 
-def significance_marks(board: ToolLeaderboard) -> dict[str, str]:
-    """Return per system the letters, or the number, of systems it is significantly better than, or a dagger."""
-    order, baseline = board.order(), board.tests.baseline
-    marks = {}
-    for system in order:
-        if baseline is not None:
-            is_significant = system != baseline and board.significant(system, baseline)
-            marks[system] = ("†" if board.winner(system, baseline) > 0 else "‡") if is_significant else ""
-            continue
-        worse = [i for i, s in enumerate(order) if board.winner(system, s) > 0 and board.significant(system, s)]
-        marks[system] = "".join(_LETTERS[i] for i in worse) if len(order) <= len(_LETTERS) else str(len(worse))
-    return marks
+def system_letters(tests: PairwiseTests, order: Sequence[str]) -> dict[str, str]:
+    """Return the letters by which marks name the baselines, or all systems; empty if there are too many."""
+    named = tests.baselines or order
+    return dict(zip(named, _LETTERS, strict=False)) if len(named) <= len(_LETTERS) else {}
+
+
+def significance_marks(board: ToolLeaderboard) -> tuple[dict[str, str], dict[str, str]]:
+    """Return per system the letters, or the number, of the systems that are significantly worse, and better."""
+    letters = system_letters(board.tests, board.order())
+
+    def marks(systems: Sequence[str]) -> str:
+        return "".join(sorted(letters[s] for s in systems if s in letters)) if letters else str(len(systems))
+
+    return (
+        {system: marks(board.significantly_worse(system)) for system in board.means},
+        {system: marks(board.significantly_better(system)) for system in board.means},
+    )
 
 
 def by_tool(comparison: Comparison) -> tuple[Table, list[tuple[int, int]]]:
@@ -164,15 +183,125 @@ def parts(comparison: Comparison) -> list[Heading | Paragraph | Table]:
     return blocks
 
 
+class PaperTable:
+    """A table of systems and measures for a paper: best values in bold, significant differences as superscripts.
+
+    `tools` get a column under each measure; by default the first tool.
+    """
+
+    def __init__(self, comparisons: Sequence[Comparison], tools: Sequence[str] = ()) -> None:
+        self.comparisons = comparisons
+        tools = tools or [comparisons[0].first.name]
+        self.columns = [board for c in comparisons for board in c.boards if board.name in tools]
+        self.tools = list(dict.fromkeys(board.name for board in self.columns))
+        first = comparisons[0].first
+        self.tests, order = first.tests, first.order()
+        self.systems = [*self.tests.baselines, *(s for s in order if s not in self.tests.baselines)]
+        self.letters = system_letters(self.tests, self.systems)
+
+    def render(self, form: str) -> str:
+        """Return the table as LaTeX or Markdown."""
+        return self._latex() if form == "latex" else self._markdown()
+
+    def _cells(self, board: ToolLeaderboard) -> Iterator[tuple[str, bool, str, str]]:
+        """Yield per system the value, whether it is the best, and the letters of worse and of better systems."""
+        best = max(board.means.values())
+        for system in self.systems:
+            mean = board.means[system]
+            worse, better = (
+                "".join(sorted(self.letters[s] for s in systems if s in self.letters))
+                for systems in (board.significantly_worse(system), board.significantly_better(system))
+            )
+            is_best = mean >= best - EQUAL
+            yield format_number(mean, 4), is_best, worse, better if self.tests.baselines else ""
+
+    def _latex(self) -> str:
+        columns = []
+        for board in self.columns:
+            column = []
+            for value, is_best, worse, better in self._cells(board):
+                marks = f"^{{{worse}}}" * bool(worse) + f"_{{{better}}}" * bool(better)
+                column.append((rf"\textbf{{{value}}}" if is_best else value) + (f"${marks}$" if marks else ""))
+            columns.append(column)
+        first = [[self.letters.get(system, ""), latex(system)] for system in self.systems]
+        rows = [[*names, *cells] for names, *cells in zip(first, *columns, strict=True)]
+        lines = [" & ".join(row) + r" \\" for row in [*self._latex_headers(), *rows]]
+        headers = len(lines) - len(rows)
+        if headers == 2:
+            width = len(self.tools)
+            starts = range(3, 3 + len(self.columns), width)
+            lines[0] += "".join(rf" \cmidrule(lr){{{start}-{start + width - 1}}}" for start in starts)
+        return "\n".join([
+            r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", rf"\caption{{{latex(self.caption())}}}",
+            r"\label{tab:comparison}", rf"\begin{{tabular}}{{{'l' * (2 + len(self.columns))}}}", r"\toprule",
+            *lines[:headers], r"\midrule", *lines[headers:], r"\bottomrule", r"\end{tabular}", r"\end{table}",
+        ])  # fmt: skip
+
+    def _latex_headers(self) -> list[list[str]]:
+        """Return the measures; with several tools, the measures over the tools."""
+        if len(self.tools) == 1:
+            return [["", "System", *(latex(board.measure) for board in self.columns)]]
+        measures = dict.fromkeys(board.measure for board in self.columns)
+        spans = [rf"\multicolumn{{{len(self.tools)}}}{{c}}{{{latex(measure)}}}" for measure in measures]
+        return [["", "", *spans], ["", "System", *(latex(board.name) for board in self.columns)]]
+
+    def _markdown(self) -> str:
+        several = len(self.tools) > 1
+        headers = ["", "system", *(f"{b.measure} ({b.name})" if several else b.measure for b in self.columns)]
+        rows = [[self.letters.get(system, ""), markdown(system).replace("|", r"\|")] for system in self.systems]
+        for board in self.columns:
+            for row, (value, is_best, worse, better) in zip(rows, self._cells(board), strict=True):
+                marks = f"<sup>{worse}</sup>" * bool(worse) + f"<sub>{better}</sub>" * bool(better)
+                row.append((f"**{value}**" if is_best else value) + marks)
+        lines = [headers, ["---"] * len(headers), *rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{markdown(self.caption())}"
+
+    def caption(self) -> str:
+        """Return what the table shows: measures, queries, tool, test, correction and versions."""
+        measures = _join(list(dict.fromkeys(board.measure for board in self.columns)))
+        counts = sorted({len(board.table.query_ids) for board in self.columns})
+        queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
+        named = [f"{name} ({TOOLS[name].title} {TOOLS[name].version})" for name in self.tools if name in TOOLS]
+        under = f" under {_join(named)}" if named else ""
+        sentences = [f"{measures} of {len(self.systems)} systems on {queries}{under}; the best value is bold."]
+        tests = self.tests
+        if self.letters:
+            worse = "; a subscript names the baselines that are significantly better" if tests.baselines else ""
+            kind = "baselines" if tests.baselines else "systems"
+            sentences.append(f"A superscript names the {kind} that are significantly worse{worse}.")
+        family = f"{_correction(tests)} per measure" if _correction(tests) else ", uncorrected"
+        family = "" if tests.correction == tests.test else family
+        sentences.append(f"Test: {tests.test} ({tests.method}){family}, α = {tests.alpha:g}.")
+        undefined = sum(math.isnan(pair.p) for board in self.columns for pair in board.tests.pairs)
+        if undefined:
+            sentences.append(f"Pairs with a constant difference, for which the test is undefined: {undefined}.")
+        return " ".join([*sentences, f"Computed with Pippin {__version__}."])
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def text(comparison: Comparison, format: str) -> str:
-    """Return all tables, for the terminal, Markdown or LaTeX."""
+    """Return all tables in a text format."""
     return render_all(parts(comparison), format)
 
 
-def all_text(comparisons: Sequence[Comparison], format: str = "table", per_query: bool = False) -> str:
-    """Return comparisons of several measures in a text format."""
+def all_text(
+    comparisons: Sequence[Comparison],
+    format: str = "table",
+    per_query: bool = False,
+    tools: ToolSelection | None = None,
+) -> str:
+    """Return comparisons of several measures in a text format; in Markdown and LaTeX, one table for a paper.
+
+    That table has columns for each of the selected `tools`; of a group, for the first tool only.
+    """
     if format == "csv":
         return (per_query_csv if per_query else csv_table)(comparisons).render("csv")
+    if format in ("latex", "markdown") and not per_query:
+        named = [] if tools is None or names_only_groups(tools) else [tool.name for tool in resolve_tools(tools)]
+        return PaperTable(comparisons, named).render(format)
     return "\n\n\n".join((per_query_text if per_query else text)(c, format) for c in comparisons)
 
 
@@ -206,16 +335,13 @@ def per_query_csv(comparisons: Sequence[Comparison]) -> Table:
 
 
 def csv_table(comparisons: Sequence[Comparison]) -> Table:
-    """Return a long table: measure, tool, system, rank, mean, and the interval under the first tool."""
-    rows = []
-    for comparison in comparisons:
-        intervals = {i.system: i for i in comparison.intervals}
-        for board in comparison.boards:
-            for rank, system in enumerate(board.order(), 1):
-                interval = intervals[system] if board is comparison.first else None
-                bounds = [repr(interval.low), repr(interval.high)] if interval else ["", ""]
-                rows.append([comparison.measure, board.name, system, str(rank), repr(board.means[system]), *bounds])
-    return Table(["measure", "tool", "system", "rank", "mean", "low", "high"], rows, text_columns=3)
+    """Return a row per measure, tool and system; see `Comparison.to_dict`."""
+    columns = Comparisons(comparisons).to_dict()
+    rows = [
+        [("" if math.isnan(cell) else repr(cell)) if isinstance(cell, float) else str(cell) for cell in row]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return Table(list(columns), rows, text_columns=len(columns))
 
 
 def record(comparison: Comparison, per_query: bool = False) -> dict[str, Any]:
@@ -240,7 +366,8 @@ def _board_record(board: ToolLeaderboard) -> dict[str, Any]:
     tests = board.tests
     return {
         "tool": board.name, "queries": len(board.table.query_ids), "test": tests.test, "method": tests.method,
-        "correction": tests.correction, "alpha": tests.alpha, "notes": tests.notes, "means": dict(board.means),
+        "correction": tests.correction, "alpha": tests.alpha,
+        "baselines": tests.baselines, "notes": tests.notes, "means": dict(board.means),
         "ties": {s: list(r) for s, r in board.ties.items()},
         "tests": [
             {"a": p.a, "b": p.b, "difference": p.difference, "statistic": _json(p.statistic), "p": _json(p.p),
@@ -326,7 +453,7 @@ def _score_table(comparison: Comparison, board: ToolLeaderboard, number: dict[st
 def _describe_tests(board: ToolLeaderboard) -> str:
     tests = board.tests
     correction = "" if tests.correction in ("none", tests.test) else f", corrected by {tests.correction}"
-    against = f" against {tests.baseline}" if tests.baseline is not None else " of every pair"
+    against = f" against {_join(tests.baselines)}" if tests.baselines else " of every pair"
     return f"Tests{against}: {tests.test} ({tests.method}){correction}, alpha {tests.alpha:g}"
 
 
@@ -336,11 +463,11 @@ def _finding(comparison: Comparison, tool: str) -> str:
         return f"{tool} does not define {comparison.measure}."
     best, *other_systems = board.order()
     measure = f"{comparison.measure} under {tool}"
-    if board.tests.baseline is None:
+    if not board.tests.baselines:
         tied = [s for s in other_systems if not board.significant(best, s)]
         sentence = significance_sentence(best, board.means[best], tied, len(other_systems), measure)
     else:
-        sentence = _against_baseline(board, board.tests.baseline, measure)
+        sentence = " ".join(_against_baseline(board, baseline, measure) for baseline in board.tests.baselines)
     sentence = sentence[0].upper() + sentence[1:] if sentence.startswith("no ") else sentence
     if not other_systems or len(comparison.boards) < 2:
         return sentence

@@ -89,7 +89,7 @@ def _mark_notes(board: Leaderboard) -> list[str]:
 
 def board_table(board: Leaderboard, per_fold: bool = False) -> Table:
     """Return one leaderboard in full: mean, standard error, interval, significant differences, folds."""
-    marks = {} if board.board is None else significance_marks(board.board)
+    marks = {} if board.board is None else significance_marks(board.board)[0]
     several = any(s.seeds > 1 for s in board.standings)
     lettered = len(board.standings) <= len(_LETTERS)
     headers = ["", "ranker", board.measure, "±", _level(board), "better than" if lettered else "number worse"]

@@ -52,8 +52,8 @@ def comparison(result: Comparison) -> list[Block]:
 
 def describe_tied_ranks(order: Sequence[str], board: ToolLeaderboard) -> str:
     """Return which ranks do not differ significantly."""
-    if board.tests.baseline is not None:
-        return f"Every system was tested against {board.tests.baseline} only."
+    if board.tests.baselines:
+        return f"Every system was tested against {' and '.join(board.tests.baselines)} only."
     groups = tied_groups(order, lambda a, b: board.winner(a, b) > 0 and board.significant(a, b))
     ranges = [f"{a}–{b}" for a, b in groups if b > a]
     if not ranges:

@@ -197,7 +197,7 @@ def encode_groups(names: Names, tables: ScoreTables) -> dict[str, Any]:
     """Encode, by tool and measure, the ranges of ranks that no test separates."""
 
     def groups(table: ScoreTable | None) -> list[tuple[int, int]]:
-        if table is None or table.board is None or table.board.tests.baseline is not None:
+        if table is None or table.board is None or table.board.tests.baselines:
             return []
         return tied_groups(list(table.means), table.is_better)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pippin.display.tables import Table, format_number
+from pippin.display.tables import Paragraph, Table, format_number, render_all
 from pippin.errors import ConventionError, UnknownName
 from pippin.reports import specs
 from pippin.reports.figures import Figure
@@ -20,14 +20,15 @@ Figures = Mapping[str, tuple[Callable[[Any], Spec], str]]
 class Renderer:
     """How one class of results is shown.
 
-    `blocks` are paragraphs and tables. `text` replaces them on a terminal, `notebook` in a notebook. `figures` maps the
-    kind of a figure to the function that draws it and its title.
+    `blocks` are paragraphs and tables. `text` replaces them on a terminal, `notebook` in a notebook, `paper` in
+    Markdown and LaTeX. `figures` maps the kind of a figure to the function that draws it and its title.
     """
 
     blocks: Callable[[Any], Sequence[Block]]
     text: Callable[[Any], str] | None = None
     figures: Figures = field(default_factory=dict)
     notebook: Callable[[Any], Sequence[Block]] | None = None
+    paper: Callable[[Any, str], str] | None = None
 
 
 def text(result: Any) -> str:
@@ -43,6 +44,15 @@ def html(result: Any) -> str:
     """Return a result as HTML for a notebook."""
     renderer = renderer_for(result)
     return render_fragment((renderer.notebook or renderer.blocks)(result))
+
+
+def document(result: Any, format: str) -> str:
+    """Return a result as Markdown or LaTeX."""
+    renderer = renderer_for(result)
+    if renderer.paper is not None:
+        return renderer.paper(result, format)
+    blocks = [Paragraph(block) if isinstance(block, str) else block for block in renderer.blocks(result)]
+    return render_all([block for block in blocks if not isinstance(block, Chart)], format)
 
 
 def figure(result: Any, kind: str | None = None) -> Figure:
@@ -115,6 +125,21 @@ def _comparison() -> Renderer:
             "agreement": (specs.agreement, "rank correlation between the leaderboards of every two tools"),
         },
         notebook.comparison,
+        lambda comparison, format: report.PaperTable([comparison]).render(format),
+    )
+
+
+def _comparisons() -> Renderer:
+    from pippin.reports import comparison as report
+    from pippin.reports import notebook
+
+    return Renderer(
+        lambda comparisons: [part for comparison in comparisons.values() for part in report.parts(comparison)],
+        lambda comparisons: report.all_text(list(comparisons.values())),
+        notebook=lambda comparisons: [
+            b for comparison in comparisons.values() for b in notebook.comparison(comparison)
+        ],
+        paper=lambda comparisons, format: report.PaperTable(list(comparisons.values())).render(format),
     )
 
 
@@ -249,6 +274,7 @@ RENDERERS: dict[str, Callable[[], Renderer]] = {
     "Bounds": _bounds,
     "Built": _built,
     "Comparison": _comparison,
+    "Comparisons": _comparisons,
     "Correlation": _correlation,
     "CorrelationInterval": _correlation,
     "Correlations": _correlations,

@@ -53,6 +53,8 @@ def ndcg(query: Query) -> float:
     if query.short and query.convention.short_lists == "zero":
         return 0.0
     ideal = best_dcg(query, ideal_depth(query), query.signed_gain)
+    if query.convention.negative_labels == "gain":
+        return dcg(query) / ideal if ideal > 0 else UNDEFINED
     if query.convention.negative_labels == "label":
         labels = query.ranked if query.convention.ideal_source == "list" else query.judged
         rounding = 1e-12 * sum(abs(query.signed_gain(label)) for label in labels)
@@ -161,13 +163,16 @@ def rbp(query: Query, p: float = 0.8) -> float:
 
 @twin("Bpref")
 def bpref(query: Query) -> float:
-    """As trec_eval has it, or 0 where nobody judged a non-relevant document (trectools)."""
-    if (
-        query.convention.bpref_no_nonrelevant == "zero"
-        and query.all_relevant
-        and not any(map(query.nonrelevant, query.judged))
-    ):
+    """As trec_eval has it; without a judged non-relevant document 0 (trectools) or undefined with a hit (ranx)."""
+    rule, negative = query.convention.bpref_no_nonrelevant, query.convention.bpref_negative_labels
+    if negative != "ignore":
+        listed = query.convention.relevance_threshold if negative == "hit" else 0
+        query.ranked = [listed if label is not None and label < 0 else label for label in query.ranked]
+        query.judged = [max(label, 0) for label in query.judged]
+    if rule == "undefined" and not query.all_relevant:
         return 0.0
+    if rule != "one" and query.all_relevant and not any(map(query.nonrelevant, query.judged)):
+        return UNDEFINED if rule == "undefined" and query.found_relevant else 0.0
     return trec_bpref(query)
 
 

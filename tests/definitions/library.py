@@ -40,7 +40,10 @@ def ranking_loss(query: Query) -> float:
 @twin("OPA")
 def opa(query: Query) -> float:
     """Pairs of different labels in their order."""
-    pairs = [(first, second) for first, second in combinations(_grades(query), 2) if first != second]
+    grades = _grades(query)
+    if query.convention.negative_labels == "gain":
+        grades = [label or 0 for label in query.ranked]
+    pairs = [(first, second) for first, second in combinations(grades, 2) if first != second]
     return sum(first > second for first, second in pairs) / len(pairs) if pairs else UNDEFINED
 
 
@@ -86,6 +89,8 @@ def cg(query: Query) -> float:
 @twin("AverageGain")
 def average_gain(query: Query) -> float:
     """Their mean."""
+    if query.convention.negative_labels == "gain":
+        return sum(map(query.signed_gain, query.ranked[: query.depth])) / query.depth if query.depth else 0.0
     return cg(query) / query.depth if query.depth else 0.0
 
 

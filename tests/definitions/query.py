@@ -106,12 +106,15 @@ class Query:
             return label / max(self.top, 1)
         if convention.gain == "exp2-from":
             return float(2 ** (label - max(convention.gain_threshold, 1) + 1) - 1)
-        return float(2**label - 1) if convention.gain == "exp2" else float(convention.gain[label])
+        if convention.gain == "exp2-int32":
+            label %= 32
+        return float(2**label - 1) if str(convention.gain).startswith("exp2") else float(convention.gain[label])
 
     def signed_gain(self, label: Label) -> float:
         """The same in DCG and NDCG, where a label below 0 may count as it is."""
-        if self.convention.negative_labels == "label" and label is not None and label < 0:
-            return float(label)
+        if label is not None and label < 0 and self.convention.negative_labels != "zero":
+            exponential = self.convention.negative_labels == "gain" and str(self.convention.gain).startswith("exp2")
+            return 2**label - 1 if exponential else float(label)
         return self.gain(label)
 
     @property
@@ -160,6 +163,7 @@ def value(
     """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
     query = Query(ranked, judged, convention, cutoff, top)
     knows = convention.negative_labels == "label" and kind in ("NDCG", "nAUC_ndcg")  # undefined where gains add up to 0
+    knows |= convention.bpref_no_nonrelevant == "undefined" and kind == "Bpref"
     if (
         (convention.empty is None and not knows) or convention.query_selection == "relevant"
     ) and not query.all_relevant:

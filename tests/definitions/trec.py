@@ -176,7 +176,7 @@ def unjudged_share(query: Query) -> float:
 def share_of_judged(query: Query) -> float:
     """Judged documents among the first k, over as many as there are."""
     depth = min(query.n, query.depth)
-    return over(depth - sum(r <= depth for r in _unjudged_ranks(query)), depth, 0.0)
+    return over(sum(label is not None for label in query.ranked[:depth]), depth, 0.0)
 
 
 @twin("NumQ")

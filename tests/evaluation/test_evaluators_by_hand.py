@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import pippin
-from pippin.errors import ConventionError
+from pippin.compat.ranklib_metrics import Lists, Metric, values
+from pippin.errors import ConventionError, DataError
 from pippin.evaluation.streaming import join
 from pippin.reports.evaluation import per_query_table
 
@@ -117,3 +119,99 @@ def test_the_share_that_was_judged_is_expected_over_ties() -> None:
     qrels, run = {"q": {"a": 0, "b": 1}}, {"q": {"a": 2.0, "b": 1.0, "x": 1.0, "y": 1.0}}
     means = pippin.evaluate(qrels, run, ["Judged@3", "Judged"], tool="official").mean
     assert [*means.values()] == pytest.approx([(1 + 2 / 3) / 3, 0.5])
+
+
+NEGATIVE = {"q": {"d0": 2, "d1": -1, "d2": 0, "d3": 1, "d4": -2}}
+FALLING = {"q": {f"d{i}": 5.0 - i for i in range(5)}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "measure", "value"),
+    [  # what the tools themselves give
+        ("sklearn", "DCG", 1.0260411900328523), ("sklearn", "DCG@3", 1.3690702464285426),
+        ("pyltr", "DCG@3", 2.684535123214271), ("pyltr", "NDCG@3", 0.7393519856928399),
+        ("pyltr", "NDCG@10", 0.9038923631440393), ("pyltr", "NDCG(gain=label)@3", 0.520375066863737),
+        ("pyltr", "AP@10", 0.75), ("pyltr", "ERR@10", 0.2001953125),
+        ("catboost", "NDCG", 0.7192477865286203), ("catboost", "NDCG(gain=exp2)", 0.9038923631440396),
+        ("catboost", "DCG(gain=exp2)", 2.8250720758617582), ("catboost", "AP", 0.75), ("catboost", "Recall@3", 0.5),
+        ("catboost", "AverageGain@3", 1 / 3), ("catboost", "OPA", 0.7),
+        ("xgboost", "NDCG(gain=label)@3", 0.52037506686373702),
+        ("ir_measures", "Judged@3", 1.0), ("ir_measures", "nDCG@3", 0.7601875334318685),
+        ("ir_measures", "infAP", 0.8125),
+        ("ranx", "ndcg_burges@3", 0.8262346571285599), ("ranx", "bpref", 0.5), ("ranx", "rbp.80", 0.5023999999999998),
+    ],
+)  # fmt: skip
+def test_labels_below_0_count_as_in_the_tool(tool: str, measure: str, value: float) -> None:
+    assert pippin.evaluate(NEGATIVE, FALLING, measure, tool).mean[measure] == pytest.approx(value, rel=1e-12)
+
+
+def test_ndcg_without_a_positive_ideal_is_that_of_an_empty_query() -> None:
+    below = {"q": {"d0": -1, "d1": 0}}
+    run = {"q": {"d0": 2.0, "d1": 1.0}}
+    assert pippin.evaluate(below, run, ["NDCG", "DCG", "NDCG@1"], "catboost").mean == {
+        "NDCG": 1,
+        "DCG": -1,
+        "NDCG@1": 1,
+    }
+    worse = pippin.evaluate({"q": {"d0": -2, "d1": 1}}, run, ["NDCG(gain=exp2)", "NDCG@1"], "catboost").mean
+    assert [*worse.values()] == [pytest.approx(-0.22602437280460894), -2]
+
+
+@pytest.mark.parametrize(
+    ("tool", "measure", "label", "message"),
+    [
+        ("sklearn", "NDCG", -1, "sklearn refuses labels below 0 in NDCG: found label -1"),
+        ("lightgbm", "NDCG@5", -1, "lightgbm refuses labels below 0"),
+        ("lightgbm", "NDCG@5", 31, "lightgbm refuses labels above 30"),
+        ("xgboost", "NDCG@5", -1, "xgboost refuses labels below 0"),
+        ("xgboost-", "NDCG@5", 32, "xgboost- refuses labels above 31"),
+        ("catboost", "PFound", -1, "catboost refuses labels below 0"),
+        ("gdeval", "NDCG@5", 5, "gdeval refuses labels above 4"),
+    ],
+)
+def test_labels_that_a_tool_refuses(tool: str, measure: str, label: int, message: str) -> None:
+    qrels, run = {"q": {"a": label, "b": 1}}, {"q": {"a": 1.0, "b": 2.0}}
+    with pytest.raises(ConventionError, match=message):
+        pippin.evaluate(qrels, run, measure, tool)
+
+
+def test_gains_of_ranklib_are_32_bit_integers() -> None:
+    """The emulator of the program, which RankLib's own outputs confirm, and the tool give the same values."""
+    scores = -np.arange(4.0)
+    for labels in ([2, 31, 0, 1], [2, 32, 0, 1], [2, 40, 33, 1]):
+        for measure in ("NDCG@3", "DCG@3"):
+            lists = Lists(np.array(labels, np.float64), np.array([len(labels)]), ["1"])
+            original = values(lists, scores, Metric(measure[:-2], 3, measure), 16.0, None)
+            mean = pippin.evaluate(labels, scores, measure, "ranklib", qid=[1] * len(labels)).mean[measure]
+            assert mean == pytest.approx(original[0], rel=1e-12)
+
+
+def test_a_tool_that_cannot_is_left_out_alone() -> None:
+    qrels, run = {"q": {"a": 2000, "b": 1}}, {"q": {"a": 1.0, "b": 2.0}}
+    result = pippin.evaluate(qrels, run, "NDCG", ["official", "trec_eval9", "ranx"])
+    assert [*result] == ["trec_eval9", "ranx"]
+    assert "2^2000 is too large" in result.left_out["official"]
+    with pytest.raises(ConventionError, match="2\\^2000 is too large"):
+        pippin.evaluate(qrels, run, "NDCG", "official")
+
+
+def test_grades_that_are_no_whole_numbers_are_a_table_of_gains() -> None:
+    """Labels 2, 0.5, 0, 1 as positions in a table: XGBoost without ndcg_exp_gain gives this NDCG@3."""
+    qrels, run = {"q": {"a": 3, "b": 1, "c": 0, "d": 2}}, {"q": {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0}}
+    mean = pippin.evaluate(qrels, run, "NDCG@3", "xgboost", gain=(0, 0.5, 1, 2)).mean["NDCG@3"]
+    assert mean == pytest.approx(0.80372139373244766, rel=1e-12)
+    with pytest.raises(DataError, match=r"gain=0,0\.5,1"):
+        pippin.evaluate({"q": {"a": 0.5, "b": 1}}, run, "NDCG@3", "xgboost")
+
+
+def test_bpref_of_ranx_is_undefined_without_a_judged_nonrelevant_document() -> None:
+    qrels = {"q": {"a": 1, "b": 1}, "r": {"a": 1, "b": 0}}
+    run = {"q": {"a": 2.0, "x": 1.5}, "r": {"b": 2.0, "a": 1.0}}
+    evaluation = pippin.evaluate(qrels, run, "bpref", "ranx")
+    assert math.isnan(evaluation.mean["bpref"])
+    assert math.isnan(evaluation.per_query["bpref"]["q"])
+    assert evaluation.per_query["bpref"]["r"] == 0.0
+    missed = pippin.evaluate({"q": {"a": 1, "y": 0}}, {"q": {"y": 2.0}}, "bpref", "ranx")
+    assert missed.mean["bpref"] == 0.0
+    negative = pippin.evaluate({"q": {"a": 2, "b": -1}}, {"q": {"b": 3.0, "a": 2.0}}, "bpref", "ranx")
+    assert negative.mean["bpref"] == 0.0  # a label below 0 is non-relevant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,11 @@ from pippin.evaluation.tools import TOOLS
 from pippin.reports.evaluation import evaluation_record
 
 MEASURES = ("NDCG@3", "MAP", "P@2", "RR")
-EVERY: list[Request] = [(tool, {}) for tool in TOOLS.values() if tool.name not in ("recbole", "recpack", "allrank")]
+EVERY: list[Request] = [
+    (replace(tool, label_limits=()), {})
+    for tool in TOOLS.values()
+    if tool.name not in ("recbole", "recpack", "allrank")
+]
 
 
 def equal(streamed: list[Evaluation], judged: Path, scored: Path) -> None:
@@ -94,6 +99,13 @@ def test_measures_that_cannot_be_streamed(letor: tuple[Path, Path], trec: tuple[
     letor[1].write_text("1\n2\n3\n")
     with pytest.raises(DataError, match="ends after 3 scores"):
         evaluate_stream(*letor, MEASURES, EVERY)
+
+
+def test_a_tool_that_cannot_is_left_out_of_parts(trec: tuple[Path, Path]) -> None:
+    result = evaluate(*trec, ["NDCG@3", "RR"], ["ranx", "lightgbm", "letor4"], stream=True)
+    assert [*result] == ["ranx", "letor4"]
+    assert result.left_out == {"lightgbm": "lightgbm refuses labels below 0 in NDCG@3: found label -1"}
+    assert result.mean == {tool: evaluate(*trec, ["NDCG@3", "RR"], tool).mean for tool in result}
 
 
 @pytest.mark.parametrize("form", ["letor", "trec"])

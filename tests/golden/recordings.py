@@ -1,10 +1,8 @@
 """Packed values of current evaluators on the inputs of `tests/golden`.
 
-`modern.tsv` says how each recorded number is asked for, in the columns that the checker beside the data sets knows;
-`modern-rest.tsv` has those that it cannot compare, and in the column `apart` why: the original raised an error for some
-query, drew lots for the order of tied documents, or does as no convention says with labels below 0. `compare` looks at
-all values that the original gave, and where it drew lots asks that they lie between those of the worst order and the
-best.
+`modern.tsv` says how each recorded number is computed, in the columns that the checker beside the data sets knows.
+`modern-rest.tsv` has the numbers of TensorFlow Ranking, which shuffles tied documents: a value must lie between those
+of the worst order and the best. `compare` looks at all values that the original gave.
 
     python -m tests.golden.recordings        how many of each evaluator's numbers are compared, as a table
 """
@@ -27,6 +25,7 @@ from tests.golden import HERE
 
 from pippin.cli.main import main
 
+SHUFFLED = "modern-rest.tsv"
 ARCHIVE = HERE / "modern" / "recordings.tar.xz"
 KEPT = ("mean", "per_query", "unstable", "unstable_mean")
 MEAN = "the mean"  # where else the id of a query stands
@@ -110,26 +109,25 @@ def compare(inputs: Path, name: str) -> dict[str, list[str]]:
         asked[row["recorded"], row["form"]].append(row)
     misses: dict[str, list[str]] = defaultdict(list)
     for folder, case, form, recording in recordings():
-        groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in asked[folder, form]:
             if row["key"] in (recording.get("mean") or {}) or row["key"] in (recording.get("per_query") or {}):
-                groups[row["tool"], row["options"], row.get("apart", "")].append(row)
-        for (tool, options, apart), group in groups.items():
-            if apart == "negative" and _has_negative(inputs, case, form):
-                continue
-            orders = [" --ties worst", " --ties best"] if apart == "lot" else [""]
+                groups[row["tool"], row["options"]].append(row)
+        for (tool, options), group in groups.items():
+            orders = [" --ties worst", " --ties best"] if name == SHUFFLED else [""]
             measures = sorted({row["measure"] for row in group})
             evaluation = [run_eval(inputs, case, form, tool, options + order, measures) for order in orders]
             for row in group:
-                misses[folder] += [f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, evaluation)]
+                misses[folder] += [
+                    f"{case} {row['key']}: {miss}" for miss in _misses(row, recording, evaluation, name == SHUFFLED)
+                ]
     return misses
 
 
 def coverage() -> str:
-    """By evaluator: its numbers, those that the map compares, in part or not at all; and the values of all queries."""
-    full, part = (
-        {(row["recorded"], row["key"], row["form"]): row for row in rows(name)}
-        for name in ("modern.tsv", "modern-rest.tsv")
+    """By evaluator: its numbers, those that the map compares or not; and the values of all queries."""
+    full, shuffled = (
+        {(row["recorded"], row["key"], row["form"]) for row in rows(name)} for name in ("modern.tsv", SHUFFLED)
     )
     recorded: dict[str, set[str]] = defaultdict(set)
     refused: dict[str, set[str]] = defaultdict(set)
@@ -139,17 +137,16 @@ def coverage() -> str:
             recorded[folder].add(key)
             if _has_error(recording, key):
                 refused[folder].add(key)
-            row = full.get((folder, key, form)) or part.get((folder, key, form))
-            values = _comparable_values(key, recording, row["apart"] if row and "apart" in row else "errors")
-            given[folder] += [row is not None] * len(list(values))
-    lines = ["| evaluator | numbers | compared | share | in part | errors | not | values | share |"]
-    lines.append("| --- |" + " ---: |" * 8)
+            number = folder, key, form
+            values = list(_comparable_values(key, recording, number in shuffled))
+            given[folder] += [number in full | shuffled] * len(values)
+    lines = ["| evaluator | numbers | compared | share | errors | not | values | share |"]
+    lines.append("| --- |" + " ---: |" * 7)
     for folder, keys in sorted(recorded.items()):
-        compared = {key for name, key, _ in full if name == folder}
-        partly = {key for name, key, _ in part if name == folder} - compared
+        compared = {key for name, key, _ in full | shuffled if name == folder}
         lines.append(
-            f"| {folder} | {len(keys)} | {len(compared)} | {len(compared) / len(keys):.0%} | {len(partly)} | "
-            f"{len(refused[folder] - compared)} | {len(keys - compared - partly)} | {len(given[folder]):,} | "
+            f"| {folder} | {len(keys)} | {len(compared)} | {len(compared) / len(keys):.0%} | "
+            f"{len(refused[folder])} | {len(keys - compared)} | {len(given[folder]):,} | "
             f"{sum(given[folder]) / len(given[folder]):.0%} |"
         )
     return "\n".join(lines)
@@ -161,34 +158,28 @@ def _has_error(recording: dict[str, Any], key: str) -> bool:
     return any(isinstance(value, dict) for value in (*values, (recording.get("mean") or {}).get(key)))
 
 
-def _comparable_values(key: str, recording: dict[str, Any], apart: str = "") -> Iterator[tuple[str, Any]]:
+def _comparable_values(key: str, recording: dict[str, Any], shuffles: bool) -> Iterator[tuple[str, Any]]:
     """The values of a number that can be compared: of queries by their ids, and of the mean.
 
-    Those that hang on the order of the input cannot, unless lots were drawn; nor can errors, but the map has none.
+    Those that depend on the order of the input cannot, unless the tool shuffles it; nor can errors.
     """
-    skip = set() if apart == "lot" else unstable(recording, "unstable", key)
+    skip = set() if shuffles else unstable(recording, "unstable", key)
     for query, value in ((recording.get("per_query") or {}).get(key) or {}).items():
-        if query not in skip and not (apart and isinstance(value, dict)):
+        if query not in skip and not isinstance(value, dict):
             yield query, value
     means = recording.get("mean") or {}
     hangs = skip or key in unstable(recording, "unstable_mean", key)
-    if key in means and not hangs and not (apart and isinstance(means[key], dict)):
+    if key in means and not hangs and not isinstance(means[key], dict):
         yield MEAN, means[key]
 
 
-def _misses(row: Row, recording: dict[str, Any], found: list[Any]) -> Iterator[str]:
+def _misses(row: Row, recording: dict[str, Any], found: list[Any], shuffles: bool) -> Iterator[str]:
     """Where what was found, under each order of ties, is not what was recorded."""
     measure, tolerance = row["measure"], float(row["tolerance"])
-    for what, theirs in _comparable_values(row["key"], recording, row.get("apart", "")):
+    for what, theirs in _comparable_values(row["key"], recording, shuffles):
         ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in found]
         if not between(ours, theirs, tolerance):
             yield f"{what}: {ours}, recorded {theirs}"
-
-
-def _has_negative(inputs: Path, case: str, form: str) -> bool:
-    """Whether a case has labels below 0."""
-    end, column = ("qrels", 3) if form == "trec" else ("letor4.txt", 0)
-    return any(line.split()[column].startswith("-") for line in (inputs / f"{case}.{end}").read_text().splitlines())
 
 
 if __name__ == "__main__":

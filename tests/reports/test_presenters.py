@@ -128,7 +128,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
 def test_tools_without_a_value_are_reported_with_the_reason() -> None:
     labels, scores, qid = [5, 0, 1], [3.0, 2.0, 1.0], [1, 1, 1]
     evaluation = evaluate(labels, scores, "ERR", "all", qid=qid)
-    assert "label 5 is above ERR's top grade 4" in evaluation.left_out["gdeval"]
+    assert "gdeval refuses labels above 4" in evaluation.left_out["gdeval"]
     assert "gdeval" not in evaluation
     assert "gdeval is left out: label 5 is above" in repr(evaluation)
     assert "gdeval is left out" in evaluation._repr_html_()

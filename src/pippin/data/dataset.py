@@ -507,7 +507,10 @@ def check_labels(y: ArrayLike, rows: int) -> NDArray[np.int32]:
         raise DataError(f"{rows} labels are needed in one column, and y has the shape {labels.shape}")
     is_invalid = ~(np.isfinite(labels) & (labels == np.floor(labels)) & (np.abs(labels) < 2**31))
     if is_invalid.any():
-        raise DataError(f"labels are whole numbers, and y holds {labels[is_invalid][0]:g}")
+        raise DataError(
+            f"labels are whole numbers, and y holds {labels[is_invalid][0]:g}; number the grades from 0 "
+            "and set their gains, as in gain=0,0.5,1"
+        )
     return labels.astype(np.int32)
 
 

@@ -126,7 +126,10 @@ class Qrels(FrameConvertible, FrozenRecord, eq=False):
         if not is_label.all():
             row = int(np.flatnonzero(~is_label)[0])
             label = f"the label {values[row]} of document {documents.at(row)} is not a whole number"
-            raise DataError(f"{label}; pass the judgements first, then the run", name)
+            raise DataError(
+                f"{label}; pass the judgements first, then the run, or number the grades from 0 and set gain=0,0.5,1",
+                name,
+            )
         return cls(queries, offsets, documents, values.astype(np.int32), name)
 
     def line_of(self, row: int) -> int | None:

@@ -96,8 +96,8 @@ class Convention(OptionsRecord):
         "exp2",
         "gain",
         "the gain of a label: the label, 2^label - 1, 1 for labels with a gain, 2^(label - gain_threshold + 1) - 1, "
-        "the label over the largest label of the data, or a table",
-        ("label", "exp2", "binary", "exp2-from", "share"),
+        "the label over the largest label of the data, 2^label - 1 in 32-bit integers, or a table",
+        ("label", "exp2", "binary", "exp2-from", "share", "exp2-int32"),
         GainTable(),
         heading="gain",
     )
@@ -113,8 +113,9 @@ class Convention(OptionsRecord):
     negative_labels: str = axis(
         "zero",
         "labels below 0",
-        "a label below 0: gains nothing, is its own gain in DCG and NDCG, or counts as unjudged",
-        ("zero", "label", "unjudged"),
+        "a label below 0: gains nothing, is its own gain in DCG and NDCG, has the gain of the axis gain in DCG, NDCG, "
+        "AverageGain and OPA, or counts as unjudged",
+        ("zero", "label", "gain", "unjudged"),
         stage="rank",
     )
     discount: str = axis(
@@ -341,7 +342,13 @@ class Convention(OptionsRecord):
         "one",
         "Bpref without non-relevant documents",
         "value of a relevant document in Bpref if no judged document is non-relevant",
-        ("one", "zero"),
+        ("one", "zero", "undefined"),
+    )
+    bpref_negative_labels: str = axis(
+        "ignore",
+        "labels below 0 in Bpref",
+        "a label below 0 in Bpref: is ignored, is non-relevant, or is a hit in the list and non-relevant in the pool",
+        ("ignore", "nonrelevant", "hit"),
     )
     rbp_gain: str = axis(
         "relevant",
@@ -469,6 +476,8 @@ class Convention(OptionsRecord):
             gains = np.array(self.gain[: max(largest, 0) + 1], np.float64)
         elif self.gain == "exp2":
             gains = exponential_gains(largest)
+        elif self.gain == "exp2-int32":  # Java and C shift by the label modulo 32
+            gains = exponential_gains(31)[np.arange(max(largest, 0) + 1) % 32]
         elif self.gain == "exp2-from":
             below = max(self.gain_threshold - 1, 0)
             gains = np.concatenate((np.zeros(below), exponential_gains(largest - below)))[: max(largest, 0) + 1]

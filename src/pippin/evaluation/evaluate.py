@@ -31,7 +31,6 @@ from pippin.evaluation.tools import (
     Tool,
     ToolSelection,
     is_single_tool,
-    names_only_groups,
     resolve_tools,
     run_tools,
 )
@@ -192,8 +191,8 @@ def evaluate(
     measure : str, Measure or list, default "NDCG@10"
         Measures in any notation (see :data:`pippin.measures`), or measures of ir_measures.
     tool : str, Tool or list, default "official"
-        Names from :data:`pippin.tools`, names of groups, or "all". Tools of a group that cannot evaluate these data
-        are left out.
+        Names from :data:`pippin.tools`, names of groups, or "all". Of several tools, those that cannot evaluate these
+        data are left out; the attribute `left_out` of the result has the reasons.
     y, score : str, optional
         Columns of labels and scores, if `qrels` is a frame with one row per document.
     qid : array of shape (n_documents,) or str, optional
@@ -225,7 +224,7 @@ def evaluate(
     DataError
         If a file or an array is invalid; the error names the file and the line.
     ConventionError
-        If a tool that was named cannot evaluate these data, or an axis has an invalid value.
+        If the tool, or all tools, cannot evaluate these data, or an axis has an invalid value.
     UnknownName
         If a measure, tool or axis does not exist; the message suggests the nearest name.
 
@@ -278,7 +277,7 @@ def evaluate(
                 data, system, merge_queries=merge_queries, allow_infinite=allow_infinite, lazy=lazy
             )
             evaluate_tool = partial(_evaluate_tool, rankings, measures, axes, name or own_name, ties_range)
-            results, skipped = run_tools(tools, evaluate_tool, leave_out=names_only_groups(tool))
+            results, skipped = run_tools(tools, evaluate_tool, leave_out=len(tools) > 1)
             evaluations += results.values()
             left_out |= skipped
             if rankings.has_no_judged_document(evaluations[-1].columns[0].convention):

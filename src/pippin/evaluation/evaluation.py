@@ -237,10 +237,12 @@ def rounded_mean(mean: float, convention: Convention) -> float:
 def value_rules(convention: Convention, measure: Measure) -> ValueRules:
     """Return how a convention treats empty queries and rounds values.
 
-    Skipped empty queries are skipped for every measure, also where the measure is defined. Exception: with
-    ``negative_labels="label"`` only NDCG itself knows which queries are empty.
+    Skipped empty queries are skipped for every measure, also where the measure is defined. Exceptions: under
+    ``negative_labels="label"`` NDCG, and under ``bpref_no_nonrelevant="undefined"`` Bpref decide it themselves.
     """
-    defines_empty = convention.negative_labels == "label" and measure.kind in ("NDCG", "nAUC_ndcg")
+    defines_empty = (convention.negative_labels == "label" and measure.kind in ("NDCG", "nAUC_ndcg")) or (
+        convention.bpref_no_nonrelevant == "undefined" and measure.kind == "Bpref"
+    )
     skip_empty = (convention.empty is None and not defines_empty) or convention.query_selection == "relevant"
     return _value_rules(convention.empty, skip_empty, convention.value_rounding)
 
@@ -311,9 +313,23 @@ class RankingCache:
         return self._source.run if isinstance(self._source, LazyRun) else self._source
 
     @cached_property
+    def label_range(self) -> tuple[int, int]:
+        """The lowest and the highest label, or 0."""
+        labels = self.qrels.labels
+        return int(labels.min(initial=0)), max(int(labels.max(initial=0)), self.max_label or 0)
+
+    @cached_property
     def query_ids(self) -> tuple[str, ...]:
         """All queries: the judged ones, then the unjudged ones of the run."""
         return tuple(dict.fromkeys((*self.qrels.query_ids, *getattr(self.run, "query_ids", ()))))
+
+    def has_equal_gains(self, first: Convention, second: Convention) -> bool:
+        """Return whether all labels have the same gain under two rules for gains."""
+        lowest, highest = self.label_range
+        try:
+            return lowest >= 0 and np.array_equal(first.gains(highest, highest), second.gains(highest, highest))
+        except ConventionError:
+            return False
 
     def positions(self, ranking: Ranking) -> NDArray[np.int64]:
         """Return the positions of a ranking's queries in `query_ids`."""
@@ -378,6 +394,8 @@ def evaluate_rankings(
     for text in measures:
         measure = tool.measure(text)
         convention = tool.convention_for(measure, **overrides)
+        for limit in tool.label_limits:
+            limit.check(tool.name, measure, convention, rankings.label_range)
         ranking = rankings.for_convention(convention)
         values = measure_values(ranking, measure, convention)
         averaged = averaged_values(ranking, measure, convention, values, rankings.for_convention)

@@ -62,6 +62,8 @@ class Objective:
     def _prepare(self) -> NativeObjective | None:
         """Return the native objective, or None if the measure is not one native function per query."""
         data, convention = self.data, self.convention
+        if data.labels.min(initial=0) >= 0:
+            convention = convention.replace(negative_labels="zero")
         native = MEASURE_DEFINITIONS[self.measure.kind].native(convention)
         by_id = convention.ties.startswith("id-")
         if native is None or (by_id and data.document_ids is None):

@@ -42,11 +42,11 @@ def apply_label_rules(ranking: Ranking, convention: Convention) -> Ranking:
     if convention.unretrieved_relevant == "append":
         ranking = _append_unretrieved(ranking, convention.relevance_threshold)
     if convention.pool_source == "list":
-        ranking = _with_pool(ranking, ranking.labels, ranking.offsets)
+        ranking = replace_pool(ranking, ranking.labels, ranking.offsets)
     if isinstance(convention.unjudged_documents, int):
         filled = np.where(ranking.labels == UNJUDGED, np.int32(convention.unjudged_documents), ranking.labels)
         ranking = _sort_ties(replace(ranking, labels=filled.astype(np.int32)), convention.ties)
-    elif convention.negative_labels == "label":  # an unjudged document is worth more than a negative label
+    elif convention.negative_labels in ("label", "gain"):  # an unjudged document is worth more than a negative label
         ranking = _sort_ties(ranking, convention.ties)
     labels, pool = ranking.labels, ranking.pool
     if convention.relevance_rule == "percentile":
@@ -71,7 +71,7 @@ def _sort_ties(ranking: Ranking, ties: str) -> Ranking:
     return replace(ranking, labels=ranking.labels[rows], document=document)
 
 
-def _with_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:
+def replace_pool(ranking: Ranking, labels: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ranking:
     """Return the ranking with a pool of these labels, without the unjudged ones."""
     is_judged = labels != UNJUDGED
     pool_offsets = np.concatenate(([0], np.cumsum(is_judged)))[offsets].astype(np.int64)
@@ -85,7 +85,7 @@ def _drop_negative_labels(ranking: Ranking) -> Ranking:
         return ranking
     pool = np.where(ranking.pool < 0, UNJUDGED, ranking.pool).astype(np.int32)
     labels = np.where(ranking.labels < 0, UNJUDGED, ranking.labels).astype(np.int32)
-    return replace(_with_pool(ranking, pool, ranking.pool_offsets), labels=labels)
+    return replace(replace_pool(ranking, pool, ranking.pool_offsets), labels=labels)
 
 
 def _label_all_judged(ranking: Ranking) -> Ranking:

@@ -297,6 +297,8 @@ def reconcile_ends(
         raise ConventionError(f"{text} is not a mean over queries, so its difference cannot be divided")
     # An axis that only one tool's own name of the measure sets is a choice like any other.
     first, last = source.convention_for(measures[0]), target.convention_for(measures[1])
+    if rankings.has_equal_gains(first, last):
+        last = last.replace(gain=first.gain)
     ends = []
     for parsed, tool in zip(measures, (source, target), strict=True):
         ends.append(evaluate_rankings(rankings, [parsed.text], tool, {}, "").columns[0].mean)

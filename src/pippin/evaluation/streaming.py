@@ -44,7 +44,7 @@ from pippin.evaluation.evaluation import (
 from pippin.evaluation.measures import MEASURE_DEFINITIONS, Values
 from pippin.evaluation.rank import no_common_query_error, order_of
 from pippin.evaluation.ranking import Ranking
-from pippin.evaluation.tools import Tool
+from pippin.evaluation.tools import Tool, run_tools
 from pippin.kernels.strings import StringColumn
 
 Request = tuple[Tool, Mapping[str, Any]]
@@ -273,23 +273,45 @@ def evaluate_in_parts(
 ) -> tuple[list[Evaluation], dict[str, str]]:
     """Evaluate each system in parts: folders of scored partitions, or files that are read in chunks.
 
-    Tools that need the documents of all queries at once are left out, unless all do.
+    Tools that need the documents of all queries at once, or cannot evaluate the data, are left out, unless all do.
     """
     left_out = {tool.name: NEEDS_ALL_QUERIES for tool in tools if needs_all_queries(measures, (tool, overrides))}
     if len(left_out) == len(tools):
         left_out = {}
     tools = [tool for tool in tools if tool.name not in left_out]
+    evaluate = partial(_evaluate_systems, qrels, systems, measures, overrides, ties_range, executor)
+    try:
+        return [e for system in evaluate(tools) for e in system], left_out
+    except ConventionError:
+        if len(tools) == 1:
+            raise
+    # A tool cannot evaluate these data: each tool reads them alone.
+    results, refused = run_tools(tools, lambda tool: evaluate([tool]), leave_out=True)
+    return [e for system in zip(*results.values(), strict=True) for (e,) in system], left_out | refused
+
+
+def _evaluate_systems(
+    qrels: str | os.PathLike[str],
+    systems: Mapping[str, Any],
+    measures: Sequence[str],
+    overrides: Mapping[str, Any],
+    ties_range: bool,
+    executor: Any,
+    tools: Sequence[Tool],
+) -> list[list[Evaluation]]:
+    """Return the evaluations of each system, one per tool."""
     requests: list[Request] = [(tool, overrides) for tool in tools]
     if ties_range:
         requests += [(tool, {**overrides, "ties": bound}) for tool in tools for bound in ("worst", "best")]
-    evaluations: list[Evaluation] = []
+    evaluations: list[list[Evaluation]] = []
     for results in _evaluate_each(qrels, systems, measures, requests, executor):
+        evaluations.append([])
         for i, evaluation in enumerate(results[: len(tools)]):
             start = len(tools) + 2 * i
             worst, best = (bound.mean for bound in results[start : start + 2]) if ties_range else ({}, {})
             ties = {measure: (worst[measure], best[measure]) for measure in worst} if ties_range else None
-            evaluations.append(replace(evaluation, ties=ties))
-    return evaluations, left_out
+            evaluations[-1].append(replace(evaluation, ties=ties))
+    return evaluations
 
 
 def _evaluate_each(

@@ -33,6 +33,7 @@ _UNKNOWN: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("score_floor", "zero", (), "what one counts hangs on its score"),
     ("score_floor", "drop", (), "a score drops one"),
     ("negative_labels", "label", ("NDCG", "DCG"), "a label below 0 takes away"),
+    ("negative_labels", "gain", ("NDCG", "DCG"), "a label below 0 takes away"),
     ("ap_denominator", "found", ("AP",), "a swap changes what AP is divided by"),
     ("ap_undefined", "cutoff", ("AP",), "a swap can leave AP without a value"),
     ("rbp_gain", "label", ("RBP",), "RBP counts labels"),

@@ -195,6 +195,7 @@ AXIS_BEHAVIOUR: dict[str, Callable[[Any], str]] = {
     "gain": lambda v: {"label": "uses the label as gain", "exp2": "uses the gain 2^label − 1",
                        "binary": "uses the gain 1 for a relevant document",
                        "share": "uses the label divided by the largest label as gain",
+                       "exp2-int32": "uses the gain 2^label − 1 in 32-bit integers",
                        "exp2-from": "uses the gain 2^label − 1 from gain_threshold on"}.get(v, "uses a table of gains"),
     "ties": {"input": "keeps the order of the file", "reversed": "reverses the order of the file",
              "id-descending": "puts the larger document id first", "id-ascending": "puts the smaller document id first",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pippin.errors import ConventionError
 from pippin.evaluation.axis import number_text
 from pippin.evaluation.convention import AXES, PARTIAL_SORT_PREFIXES, Convention, exponential_gains
-from pippin.evaluation.ranking import topics
+from pippin.evaluation.ranking import replace_pool, topics
 from pippin.kernels import measures as kernel
 from pippin.records import FrozenRecord, OptionsRecord
 from pippin.registry import Registry
@@ -213,6 +213,60 @@ class KernelMeasure(FrozenRecord):
         return values if math.isnan(self.undefined) else np.nan_to_num(values, nan=self.undefined)
 
 
+class GainMeasure(KernelMeasure):
+    """A measure of gains; by the axis `negative_labels`, labels below 0 have gains, too."""
+
+    def computes(self, convention: Convention) -> bool:
+        """Return whether the kernel computes the measure under this convention."""
+        return convention.negative_labels != "gain"
+
+    def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """Return a value per query."""
+        judged_labels = (labels[labels != kernel.UNJUDGED] for labels in (ranking.labels, ranking.pool))
+        lowest = 0 if self.computes(convention) else min(int(labels.min(initial=0)) for labels in judged_labels)
+        overflows = convention.gain == "exp2-int32" and ranking.largest_label > 31
+        if lowest >= 0 and not (overflows and self.name == "ndcg"):
+            return super().__call__(ranking, convention, measure)
+        kernel_rules = self.rules(ranking, convention, measure)
+        if lowest < 0:
+            # Kernels take labels from 1 on as indices of the table of gains; unjudged documents rank as label 0.
+            shift = np.int32(1 - lowest)
+            labels = np.where(ranking.labels == kernel.UNJUDGED, 0, ranking.labels) + shift
+            ranking = replace(ranking, labels=labels, pool=ranking.pool + shift)
+            below = np.arange(lowest, 0, dtype=np.float64)
+            below = np.exp2(below) - 1 if str(convention.gain).startswith("exp2") else below
+            kernel_rules = replace(kernel_rules, gains=np.concatenate(([0.0], below, kernel_rules.gains)))
+        if self.name == "ndcg":
+            return _ndcg_of_any_gains(ranking, convention, kernel_rules)
+        return ranking.compute(self.name, kernel_rules)
+
+
+def _ndcg_of_any_gains(ranking: Ranking, convention: Convention, kernel_rules: kernel.Rules) -> Values:
+    """Return NDCG with gains that may be negative or fall with the label; NaN unless the ideal DCG is above 0.
+
+    The ideal list of `gain="exp2-int32"` is in the order of labels.
+    """
+    if convention.ideal_source == "list":
+        ranking = replace_pool(ranking, ranking.labels, ranking.offsets)
+    query = np.repeat(np.arange(len(ranking.query_ids)), np.diff(ranking.pool_offsets))
+    worth = ranking.pool if convention.gain == "exp2-int32" else kernel_rules.gains[ranking.pool]
+    pool = ranking.pool[np.lexsort((-worth, query))]
+    cutoff = 0 if convention.ideal_depth == "none" else kernel_rules.cutoff
+    depths = np.full(len(ranking.query_ids), cutoff or len(pool))
+    if convention.ideal_depth == "list":
+        depths = np.minimum(depths, ranking.sizes())
+    within = np.arange(len(pool)) - ranking.pool_offsets[query] < depths[query]
+    sizes = np.bincount(query, within, len(depths)).astype(np.int64)
+    best = replace(
+        ranking, labels=pool[within], offsets=np.concatenate(([0], np.cumsum(sizes))),
+        tied=np.zeros(int(within.sum()), np.uint8), expected=False,
+    )  # fmt: skip
+    ideal = best.compute("dcg", replace(kernel_rules, cutoff=0, short_is_zero=False))
+    is_short = kernel_rules.short_is_zero & (ranking.sizes() < kernel_rules.cutoff)
+    values = np.divide(ranking.compute("dcg", kernel_rules), ideal, out=np.full_like(ideal, math.nan), where=ideal > 0)
+    return np.where(is_short, 0.0, values)
+
+
 class CascadeMeasure(KernelMeasure):
     """A cascade measure: a user stops at a document with a probability that depends on its label."""
 
@@ -289,6 +343,25 @@ def sums(ranking: Ranking, values: Values) -> Values:
 class _Bpref(KernelMeasure):
     """Bpref; `bpref_no_nonrelevant` decides for queries without a judged non-relevant document."""
 
+    def computes(self, convention: Convention) -> bool:
+        """Return whether the kernel computes the measure under this convention."""
+        return convention.bpref_no_nonrelevant != "undefined" and convention.bpref_negative_labels == "ignore"
+
+    def __call__(self, ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+        """Return a value per query."""
+        level = convention.relevance_threshold
+        if convention.bpref_negative_labels != "ignore":
+            listed = level if convention.bpref_negative_labels == "hit" else 0
+            is_negative = (ranking.labels < 0) & (ranking.labels != kernel.UNJUDGED)
+            labels = np.where(is_negative, np.int32(listed), ranking.labels)
+            ranking = replace(ranking, labels=labels, pool=np.maximum(ranking.pool, 0))
+        values = super().__call__(ranking, convention, measure)
+        if convention.bpref_no_nonrelevant != "undefined":
+            return values
+        query = np.repeat(np.arange(len(values)), np.diff(ranking.pool_offsets))
+        lacks_nonrelevant = np.bincount(query, (ranking.pool >= 0) & (ranking.pool < level), len(values)) == 0
+        return np.where(lacks_nonrelevant & (values > 0), np.nan, np.nan_to_num(values))
+
     def rules(self, ranking: Ranking, convention: Convention, measure: Measure) -> kernel.Rules:
         """Return the tables and flags that the kernel needs."""
         return rules(ranking, convention, measure, float(convention.bpref_no_nonrelevant == "zero"))
@@ -343,12 +416,12 @@ _JK = "Järvelin & Kekäläinen 2002"
 
 register(MeasureDefinition(
     "NDCG", "discounted gain of the list over that of the ideal list", "DCG@k / ideal DCG@k", _JK,
-    KernelMeasure("ndcg"),
+    GainMeasure("ndcg"),
     (*_GAIN, "discount", "ideal_source", "ideal_depth", "short_lists", "empty", "apply_cutoff"),
     aliases=("ndcg_cut", "ndcg_burges"),
 ))  # fmt: skip
 register(MeasureDefinition(
-    "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, KernelMeasure("dcg"),
+    "DCG", "discounted cumulative gain", "sum of gain(label at r) * discount(r), r = 1..k", _JK, GainMeasure("dcg"),
     (*_GAIN, "discount", "short_lists", "apply_cutoff"), aliases=("dcg_burges",), range=COUNT,
 ))  # fmt: skip
 register(MeasureDefinition(
@@ -396,7 +469,9 @@ register(MeasureDefinition(
 register(MeasureDefinition(
     "Bpref", "how few judged non-relevant documents are above the relevant ones",
     "1/R * sum over relevant of 1 - min(N above, R) / min(R, N)", "Buckley & Voorhees 2004; trec_eval 9",
-    _Bpref("bpref"), ("relevance_threshold", "bpref_no_nonrelevant", "empty"), cutoff="never", aliases=("bpref",),
+    _Bpref("bpref"),
+    ("relevance_threshold", "bpref_no_nonrelevant", "bpref_negative_labels", "empty"), cutoff="never",
+    aliases=("bpref",),
 ))  # fmt: skip
 register(MeasureDefinition(
     "Success", "1 if a relevant document is among the first k", "hits@k > 0", "trec_eval", KernelMeasure("success"),

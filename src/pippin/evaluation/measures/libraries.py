@@ -15,6 +15,7 @@ from pippin.evaluation.measures import (
     COUNT,
     MEASURE_DEFINITIONS,
     CascadeMeasure,
+    GainMeasure,
     KernelMeasure,
     Measure,
     MeasureDefinition,
@@ -49,7 +50,7 @@ register(MeasureDefinition(
 ))  # fmt: skip
 register(MeasureDefinition(
     "OPA", "ordered pair accuracy: pairs of documents in the order of their labels",
-    "correct pairs / pairs of different labels", "Rax; TensorFlow Ranking", KernelMeasure("opa"),
+    "correct pairs / pairs of different labels", "Rax; TensorFlow Ranking", GainMeasure("opa"),
     ("empty", "averaging"), cutoff="never",
     weights=KernelMeasure("graded_pairs"),
 ))  # fmt: skip
@@ -77,7 +78,7 @@ register(MeasureDefinition(
     (*_GAIN, "apply_cutoff"), range=COUNT,
 ))  # fmt: skip
 register(MeasureDefinition(
-    "AverageGain", "the mean gain of the first k", "CG@k / min(k, n)", "CatBoost", KernelMeasure("average_gain"),
+    "AverageGain", "the mean gain of the first k", "CG@k / min(k, n)", "CatBoost", GainMeasure("average_gain"),
     (*_GAIN, "apply_cutoff"), range=COUNT,
 ))  # fmt: skip
 register(MeasureDefinition(

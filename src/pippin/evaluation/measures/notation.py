@@ -26,6 +26,7 @@ from pippin.evaluation.measures import (
     rules,
     trec_eval,
 )
+from pippin.kernels.measures import UNJUDGED
 
 if TYPE_CHECKING:
     from pippin.evaluation.ranking import Ranking
@@ -195,10 +196,10 @@ def _arguments(kind: MeasureDefinition, inside: str, text: str) -> tuple[dict[st
 
 
 def _judged(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
-    """Return precision with every judged document as relevant; a label below 0 counts as unjudged."""
-    judged = replace(ranking, labels=(ranking.labels >= 0).astype(np.int32))
+    """Return precision with every judged document as relevant, whatever its label."""
+    all_judged = replace(ranking, labels=(ranking.labels != UNJUDGED).astype(np.int32))
     all_relevant = convention.replace(relevance_threshold=1, precision_denominator="list")
-    return judged.compute("p", rules(judged, all_relevant, Measure("P", measure.cutoff)))
+    return all_judged.compute("p", rules(all_judged, all_relevant, Measure("P", measure.cutoff)))
 
 
 register(MeasureDefinition(

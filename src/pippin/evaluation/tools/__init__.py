@@ -38,6 +38,21 @@ class Variant(FrozenRecord):
     reason: str
 
 
+class LabelLimit(FrozenRecord):
+    """Labels that a tool refuses for some measures."""
+
+    applies: Callable[[Measure, Convention], bool]
+    lowest: int | None = None
+    highest: int | None = None
+
+    def check(self, tool: str, measure: Measure, convention: Convention, labels: tuple[int, int]) -> None:
+        """Raise ConventionError if the lowest or the highest label of the data is beyond the limits."""
+        for label, limit, side in zip(labels, (self.lowest, self.highest), ("below", "above"), strict=True):
+            is_beyond = limit is not None and (label < limit if side == "below" else label > limit)
+            if is_beyond and self.applies(measure, convention):
+                raise ConventionError(f"{tool} refuses labels {side} {limit} in {measure}: found label {label}")
+
+
 MeasureAlias = tuple[str, str]  # regular expression of a tool's name, and its replacement in Pippin's notation
 
 
@@ -55,6 +70,7 @@ class Tool(FrozenRecord):
     group: str = "classic"
     measure_aliases: tuple[MeasureAlias, ...] = ()
     unsupported: tuple[str, ...] = ()  # behaviour that no convention expresses
+    label_limits: tuple[LabelLimit, ...] = ()
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
@@ -167,6 +183,11 @@ def run_tools(
     if errors and not results:
         raise next(iter(errors.values()))
     return results, {name: str(error) for name, error in errors.items()}
+
+
+def exponential_ndcg(measure: Measure, convention: Convention) -> bool:
+    """Return whether this is NDCG with the gain 2^label - 1."""
+    return measure.kind == "NDCG" and convention.gain == "exp2"
 
 
 def kinds(*names: str) -> Callable[[Measure], bool]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures.trec_eval import LEGACY
 from pippin.evaluation.tools import (
+    LabelLimit,
     Tool,
     Variant,
+    exponential_ndcg,
     kinds,
     register,
 )
@@ -75,9 +77,9 @@ register(Tool(
 ))  # fmt: skip
 register(Tool(
     "ranklib", "RankLib", "2.10 (and Lemur 2.3 - 2.8)", "ciir.umass.edu.eval.Evaluator",
-    _LIST.replace(precision_denominator="list"),
+    _LIST.replace(precision_denominator="list", gain="exp2-int32"),
     ("NDCG", "DCG", "AP", "P", "RR", "ERR"),
-    ("MAP@k ignores k", "P@k of a short list divides by its length",
+    ("MAP@k ignores k", "P@k of a short list divides by its length", "a gain is a 32-bit integer: label 32 gains 0",
      "the printed mean is rounded to 4 decimals without trailing zeros"),
     (Variant(kinds("AP"), {"apply_cutoff": False}, "k is ignored"),
      Variant(kinds("RR"), {"value_rounding": "float32"}, "1/rank is computed in single precision")),
@@ -111,6 +113,7 @@ register(Tool(
     _TREC.replace(gain="exp2", empty=None, score_precision="float64", printed_digits=5),
     ("NDCG", "ERR"),
     ("topics without a relevant document are left out of the mean", "a label above 4 is an error"),
+    label_limits=(LabelLimit(lambda measure, convention: True, highest=4),),
 ))  # fmt: skip
 register(Tool(
     "ir_measures", "ir_measures", "0.4.3", "github.com/terrierteam/ir_measures",
@@ -132,41 +135,52 @@ register(Tool(
     _FIXED.replace(gain="label", query_selection="judged", ties="input", rbp_gain="label"),
     ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "RBP", "Bpref", "F1", "Success", "Hits"),
     ("ties in lists of 16 or more documents come in an arbitrary order", "ndcg_burges is NDCG with gain 2^label - 1",
-     "rbp weighs a document by its label; rbp.95 is p = 0.95", "bpref is NaN without a judged non-relevant document"),
+     "rbp weighs a document by its label; rbp.95 is p = 0.95", "bpref is NaN without a judged non-relevant document",
+     "labels that are not whole numbers are truncated"),
+    (Variant(kinds("Bpref"), {"empty": None, "averaging": "all-or-none", "bpref_no_nonrelevant": "undefined",
+                              "bpref_negative_labels": "nonrelevant"}, "divided by min(R, N); all below 1 are in N"),),
 ))  # fmt: skip
 register(Tool(
     "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",
-    _LIST.replace(gain="label", ties="expected"),
+    _LIST.replace(gain="label", ties="expected", negative_labels="gain"),
     ("NDCG", "DCG", "AP", "CoverageError", "RankingLoss"),
     ("gain is what you pass: labels, unless you exponentiate them", "a query of one document raises an error there",
      "average_precision_score and LRAP count tied documents at the last rank of their group"),
     (Variant(kinds("AP"), {"ties": "shared-rank"}, "ties are one threshold"),
      Variant(kinds("CoverageError", "RankingLoss"), {"ties": "worst"}, "ties count against the ranking")),
+    label_limits=(LabelLimit(lambda measure, convention: measure.kind == "NDCG", lowest=0),),
 ))  # fmt: skip
 register(Tool(
     "lightgbm", "LightGBM", "4.7.0", "rank_metric.hpp, map_metric.hpp",
     _LIST.replace(empty=1.0, ap_denominator="cutoff"), ("NDCG", "AP"),
-    ("an empty query counts 1.0, and query weights do not apply to it",),
+    ("an empty query counts 1.0, and query weights do not apply to it",
+     "NDCG refuses labels that are not whole numbers from 0 to 30, unless label_gain lists more gains"),
+    label_limits=(LabelLimit(exponential_ndcg, 0, 30),),
 ))  # fmt: skip
-_XGBOOST = _LIST.replace(empty=1.0, score_precision="float32", ap_denominator="cutoff", precision_denominator="list")
+_XGBOOST = _LIST.replace(empty=1.0, score_precision="float32", ap_denominator="cutoff", precision_denominator="list",
+                         negative_labels="gain")  # fmt: skip
+_XGBOOST_LABELS = (LabelLimit(exponential_ndcg, 0, 31),)
 register(Tool(
     "xgboost", "XGBoost", "3.2.0", "rank_metric.cc", _XGBOOST, ("NDCG", "AP", "P"),
-    ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only"),
+    ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only",
+     "NDCG refuses labels that are not whole numbers from 0 to 31, unless ndcg_exp_gain is off"),
+    label_limits=_XGBOOST_LABELS,
 ))  # fmt: skip
 register(Tool(
     "xgboost-", "XGBoost, measures with the suffix “-”", "3.2.0", "rank_metric.cc", _XGBOOST.replace(empty=0.0),
-    ("NDCG", "AP", "P"),
+    ("NDCG", "AP", "P"), label_limits=_XGBOOST_LABELS,
 ))  # fmt: skip
 register(Tool(
     "catboost", "CatBoost", "1.2.10", "NDCG, MAP, PrecisionAt, MRR, ERR",
     _LIST.replace(gain="label", empty=1.0, ties="worst", ap_denominator="cutoff", precision_denominator="list",
-                  err_max_grade="probability"),
+                  negative_labels="gain", err_max_grade="probability"),
     ("NDCG", "DCG", "AP", "P", "Recall", "RR", "ERR", "PFound", "AUC", "OPA", "AverageGain"),
     ("ties are settled pessimistically, lowest label first", "type=Base takes the label as gain, type=Exp 2^label - 1",
      "an empty query counts 1 in NDCG and RecallAt, 0 in MAP, MRR and QueryAUC",
      "ERR and PFound take labels above 1 as probabilities, and give numbers far below 0 (--err-max-grade gain)"),
     (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),
      Variant(kinds("AUC", "OPA"), {"empty": 0.0, "ties": "expected"}, "a tied pair is half right; one class counts 0")),
+    label_limits=(LabelLimit(lambda measure, convention: measure.kind in ("ERR", "PFound"), lowest=0),),
 ))  # fmt: skip
 register(Tool(
     "rankeval", "rankeval", "0.8.2", "rankeval.metrics",

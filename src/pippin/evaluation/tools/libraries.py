@@ -42,7 +42,7 @@ register(Tool(
     unsupported=("one draw of shuffled ties: the expectation over all draws is given",),
 ))  # fmt: skip
 register(Tool(
-    "pyltr", "pyltr", "0.2.6", "pyltr/metrics", LIST.replace(ties="worst"),
+    "pyltr", "pyltr", "0.2.6", "pyltr/metrics", LIST.replace(ties="worst", negative_labels="gain"),
     ("NDCG", "DCG", "AP", "ERR", "AUC"),
     ("NDCG keeps the ideal of a query in the metric object, and uses it again for another data set with the same ids",
      "ERR wants the top grade, and stops at a label above it", "AUCROC of a query with one class is 0"),

@@ -69,7 +69,7 @@ class Game:
         self.step = board_step(first, second)
 
     def worth(self, scores: Floats, *halves: str) -> SubmissionScores:
-        """The values of the public half, or of the halves named, under the board's tool alone."""
+        """Return the values of the public half, or of the named halves, under the board's tool only."""
         board, means, values = self.labels.board, {}, {}
         for half in halves or ("public",):
             part, rows = self.labels.parts[half], self.rows[half]
@@ -80,7 +80,7 @@ class Game:
         return SubmissionScores(means, values, {})
 
     def told(self, rule: str, worth: SubmissionScores, best: SubmissionScores, count: int) -> float | None:
-        """What the climber is shown; None: not better."""
+        """Return what the attacker is shown; None if the submission is not better."""
         mean, values = worth.means["public"], worth.values["public"]
         if rule == "off":
             return round(mean, 4)
@@ -255,7 +255,7 @@ def _send_all(address: str, tokens: list[str], sent: list[Path], accepted: list[
 
 
 def _latencies(address: str, work: Any) -> list[float]:
-    """How long the board's page takes again and again while some work is done."""
+    """Measure the response time of the board's page repeatedly while other work runs."""
     thread = threading.Thread(target=work)
     waits: list[float] = []
     thread.start()
@@ -313,7 +313,7 @@ def kill(rounds: int, submitters: int) -> None:
 
 
 def kill_database(rounds: int, submitters: int) -> None:
-    """The same where PostgreSQL is killed, and started again."""
+    """Kill and restart PostgreSQL during the same load."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     from tests.boards.postgres import start_cluster
 

@@ -165,7 +165,7 @@ def show_learning(folds: Sequence[Parts], options: argparse.Namespace) -> None:
 
 
 def lines_of(world: str, ranker: str) -> list[str]:
-    """The lines that mean something there: beliefs in an eta where there is one, all of them in the first world."""
+    """Return the lines that apply: assumed values of eta only if there is one, all lines in the first world."""
     items = ["naive", "ips, em", "pairwise"]
     if "eta" in world:
         items += ["ips, true eta", "ips, swaps"]

@@ -47,7 +47,7 @@ def hide_judgements(rng: np.random.Generator, queries: int, retrieved: float) ->
 
 
 def check_containment(trials: int) -> None:
-    """How many of so many trials have the truth within their bounds, and how wide these are."""
+    """Print how many trials have the true value within their bounds, and the mean width."""
     rng = np.random.default_rng(0)
     done = dict.fromkeys(MEASURES, 0)
     missed, outer, widths = dict(done), dict(done), dict.fromkeys(MEASURES, 0.0)
@@ -71,12 +71,12 @@ def check_containment(trials: int) -> None:
 
 
 def choose_by_width(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
-    """What carries most."""
+    """Choose the judgements that shrink the bounds most."""
     return [(item.query, item.document) for item in found.judge_next(count)]
 
 
 def choose_by_pooling(found: Bounds, left: Labels, runs: Runs, count: int) -> list[tuple[str, str]]:
-    """What stands highest in a run, all queries in turn."""
+    """Choose the highest ranked documents of the runs, all queries in turn."""
     ranked = {(q, i): list(run[q]) for i, run in enumerate(runs) for q in left}
     depths = range(max(map(len, ranked.values())))
     every = [(q, d) for depth in depths for (q, _), ids in ranked.items() for d in ids[depth : depth + 1]]

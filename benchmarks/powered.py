@@ -32,7 +32,7 @@ def draw_values(rng: np.random.Generator, noise: float, count: int) -> tuple[F64
 
 
 def mean_by_lot(noise: float) -> Sample:
-    """One system, people's queries at random."""
+    """Draw a random sample of queries for human labels, for one system."""
     rng = np.random.default_rng(7)
     (y, f), (_, more) = draw_values(rng, noise, HUMAN), draw_values(rng, noise, FURTHER)
     return y, f, more, MEAN
@@ -56,7 +56,7 @@ def _easy(y: F64, f: F64) -> tuple[F64, F64, F64]:
 
 
 def mean_of_easy() -> Sample:
-    """One system, and people chose the queries on which it does best."""
+    """Choose the queries with the best values for human labels, for one system."""
     rng = np.random.default_rng(10)
     y = rng.beta(2.0, 1.5, (DRAWS, 2 * HUMAN + FURTHER))
     return *_easy(y, np.clip(0.3 + 0.6 * y + rng.normal(0, 0.1, y.shape), 0, 1)), MEAN
@@ -71,7 +71,7 @@ def difference_of_easy() -> Sample:
 
 
 def measure_coverage(sample: Sample, method: str) -> float:
-    """How often 95 % intervals contain the truth."""
+    """Return the share of 95 % intervals that contain the true value."""
     y, f, more, truth = sample
     value, error, _, freedom = ppi_rows(y, f, more, method)
     return float((np.abs(value - truth) <= -stdtrit(freedom, 0.025) * error).mean())

@@ -34,12 +34,12 @@ MODULES = (
 
 
 def pippin(*arguments: str, cwd: Path, environment: Mapping[str, str]) -> Done:
-    """The command with these arguments in a folder and an environment; PYTHONPATH is heeded."""
+    """Run the command with these arguments in a folder and an environment, including PYTHONPATH."""
     return _ask(cwd, environment, arguments=arguments)
 
 
 def python(code: str, cwd: Path) -> Done:
-    """Some code in a folder."""
+    """Run code in a folder."""
     return _ask(cwd, os.environ, code=code)
 
 
@@ -55,7 +55,7 @@ def _ask(cwd: Path, environment: Mapping[str, str], **what: Any) -> Done:
 
 @functools.cache
 def _server() -> subprocess.Popen[str]:
-    """One for the process that runs the tests; it ends before that does."""
+    """Start the server once per test process; it ends with that process."""
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.fork_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -67,7 +67,7 @@ def build(target: str, folder: Path, *definitions: str) -> None:
 
 
 def prepare(anew: bool) -> None:
-    """The package with a counting native module, and the tests in C++, run once."""
+    """Build the package with an instrumented native module and the C++ tests, and run both once."""
     if anew:
         shutil.rmtree(BUILD, ignore_errors=True)
     build("_native", BUILD / "native")
@@ -95,7 +95,7 @@ def run_tests(paths: Iterable[str]) -> int:
 
 
 def python_files() -> dict[str, tuple[CoverageCounts, list[int]]]:
-    """Each Python file of the package with what was run of it, and the lines that were not."""
+    """Return the coverage of each Python file, and its lines that were not run."""
     combined, record = DATA / "combined", DATA / "python.json"
     files = [str(path) for path in DATA.glob(".coverage*")]
     settings = f"--rcfile={ROOT / 'pyproject.toml'}"
@@ -112,7 +112,7 @@ def python_files() -> dict[str, tuple[CoverageCounts, list[int]]]:
 
 
 def native_files() -> dict[str, tuple[CoverageCounts, list[int]]]:
-    """Each file of the kernels with what was run of it, by Python's tests and by those in C++ together."""
+    """Return the coverage of each C++ file by the Python and the C++ tests together."""
     lines: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     branches: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for notes in BUILD.rglob("*.gcno"):
@@ -147,7 +147,7 @@ def _gcov(notes: Path) -> list[dict[str, Any]]:
 
 
 def room_of(name: str) -> str:
-    """A room of the package, a module that stands alone, or the kernels."""
+    """Return the package, top-level module or kernel area of a file."""
     parts = Path(name).parts
     if parts[0] == "kernels" and name.endswith(("pp", ".h")):
         return "kernels in C++"
@@ -155,7 +155,7 @@ def room_of(name: str) -> str:
 
 
 def table(files: Mapping[str, tuple[CoverageCounts, list[int]]]) -> list[str]:
-    """A row per room and one for the whole of each language."""
+    """Return a table with one row per package and one per language."""
     rooms: dict[str, CoverageCounts] = defaultdict(CoverageCounts)
     for name, (counts, _) in files.items():
         rooms[room_of(name)].add(counts)

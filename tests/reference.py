@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 def arrangements(groups: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-    """Every order of documents with equal scores, told apart by label only.
+    """Yield every order of documents with equal scores, distinguished by label only.
 
     Each distinct order of labels stands for equally many permutations of documents (the product of the factorials of
     how often each label occurs), so a mean over these is the mean over all permutations.
@@ -27,7 +27,7 @@ def arrangements(groups: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """The mean without rounding on the way; NaN where any value is."""
+    """Return the mean without intermediate rounding; NaN if any value is NaN."""
     listed = list(values)
     if any(math.isnan(v) for v in listed):
         return math.nan
@@ -40,7 +40,7 @@ def near(a: float, b: float, tolerance: float = 1e-12) -> bool:
 
 
 def tie_groups(labels: Sequence[Any], scores: Sequence[float]) -> list[list[Any]]:
-    """Labels of equal scores together, highest score first."""
+    """Return the labels of equal scores together, highest score first."""
     return [
         [label for label, score in zip(labels, scores, strict=True) if score == level]
         for level in sorted(set(scores), reverse=True)
@@ -55,7 +55,7 @@ def order(
     ties: str,
     float32: bool,
 ) -> list[int]:
-    """Rows in rank order, query by query: score descending, then the rule for ties."""
+    """Return the rows in rank order, query by query: score descending, then the rule for ties."""
     compared = scores.astype(np.float32) if float32 else scores
     rows: list[int] = []
     for first, last in itertools.pairwise(offsets):
@@ -80,7 +80,7 @@ def tied(scores: NDArray[np.float64], offsets: Sequence[int], rows: Sequence[int
 
 
 def duplicate(ids: Sequence[str], offsets: Sequence[int]) -> tuple[int, int]:
-    """The first row that names a document of its query again, with the row that named it first."""
+    """Return the first row that repeats a document of its query, and the row of its first occurrence."""
     for first, last in itertools.pairwise(offsets):
         counts: dict[str, int] = {}
         for row in range(first, last):

@@ -45,7 +45,7 @@ def labels(most: int = 4) -> st.SearchStrategy[Label]:
 
 @st.composite
 def queries(draw: st.DrawFn, longest: int = 12, tied: bool = False, most: int = 4) -> Plottable:
-    """One query; without ties every score is another."""
+    """Draw one query; without ties all scores differ."""
     listed = tuple(draw(st.lists(labels(most), max_size=longest)))
     if tied:
         scores = tuple(draw(st.lists(st.sampled_from([0.25, 1.0, 1.5]), min_size=len(listed), max_size=len(listed))))
@@ -69,7 +69,7 @@ SETTLED: dict[str, Any] = {"ties": "input", "list_order": "score", "score_floor"
 
 
 def values_of(name: str) -> list[Any]:
-    """Values of an axis, the named ones and some of the others; labels go up to 4, so ERR's top grade is no less."""
+    """Draw a value of an axis; labels go up to 4, so ERR's top grade is at least 4."""
     drawn = [*AXES[name].values.values(), *FREE[type(AXES[name].value_type)]]
     if name == "value_rounding":  # a value that lies between two short decimals goes up or down by its last bit
         return ["float64", "float32", 5]
@@ -90,7 +90,7 @@ def conventions(kind: MeasureDefinition | None = None) -> st.SearchStrategy[Conv
 
 
 def max_label_under(convention: Convention) -> int:
-    """The largest label that may be drawn: ERR may take labels as probabilities."""
+    """Return the largest label to draw: ERR may read labels as probabilities."""
     return 1 if convention.err_max_grade == "probability" else 4
 
 
@@ -106,7 +106,7 @@ def cases(
 
 
 def collection(drawn: Sequence[Plottable]) -> tuple[Qrels, Run]:
-    """Queries q0, q1, … as judgements and a run."""
+    """Return queries q0, q1, … as judgements and a run."""
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q, query in enumerate(drawn):
@@ -121,7 +121,7 @@ def as_tool(convention: Convention) -> Tool:
 
 
 def rule_of(tool: Tool, text: str) -> tuple[Any, ...]:
-    """What decides a tool's values of a measure: tools with the same rule need no law each.
+    """Return what determines a tool's values of a measure; tools with the same rule are tested once.
 
     A value depends on the axes that its measure hears, and on no others: `test_laws` has a law for that.
     """
@@ -140,7 +140,7 @@ Asked = tuple[str, str, int | None, dict[str, float]]
 
 
 def measure_variants(kind: MeasureDefinition) -> list[Asked]:
-    """A kind as it may be asked for; its twin says which of its parameters are worth trying."""
+    """Return the variants of a measure to test, with the parameters that its definition lists."""
     cutoffs: dict[str, tuple[int | None, ...]] = {"never": (None,), "required": (1, 3, 10)}
     asked = []
     for own in ({}, *TWINS[kind.name].tried):
@@ -154,7 +154,7 @@ ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS fo
 
 
 def per_query(drawn: Sequence[Plottable], convention: Convention, asked: Sequence[str]) -> dict[str, list[float]]:
-    """What Pippin says of these queries, by measure; NaN where a query is left out."""
+    """Return Pippin's values of these queries by measure; NaN for skipped queries."""
     judgements, run = collection(drawn)
     evaluation = evaluate_tool(judgements, run, asked, as_tool(convention), {}, "drawn").per_query
     return {text: [evaluation[text].get(f"q{q}", math.nan) for q in range(len(drawn))] for text in asked}

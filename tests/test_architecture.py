@@ -245,7 +245,7 @@ def test_every_arrow_of_the_architecture_page_is_a_function() -> None:
 
 
 def _imports_name(scope: list[ast.stmt], name: str) -> bool:
-    """Whether a package imports a name from one of its modules."""
+    """Return whether a package imports a name from one of its modules."""
     return any(alias.name == name for node in scope if isinstance(node, ast.ImportFrom) for alias in node.names)
 
 

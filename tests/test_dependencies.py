@@ -90,7 +90,7 @@ for words in json.load(sys.stdin):
 
 @pytest.fixture(scope="module")
 def plain(workshop: Path) -> dict[str, tuple[int, str, str, bool]]:
-    """What each example ends with in a plain install: status, what it printed and said, whether it began something.
+    """Return the outcome of each example in a plain install: status, output, and whether work began.
 
     One process runs them all, as the packages are loaded once then.
     """

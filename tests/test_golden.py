@@ -57,7 +57,7 @@ def test_an_original_is_run_again(golden_folder: Path, tmp_path: Path, monkeypat
 
 
 def in_process(command: list[str], folder: Path) -> tuple[int, str, str]:
-    """What the checker's `run` does, without a new process."""
+    """Do the same as the checker's `run` without a new process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     before = Path.cwd()
     os.chdir(folder)
@@ -71,7 +71,7 @@ def in_process(command: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 def checker(shared: Path) -> dict[str, Any]:
-    """The checker's functions."""
+    """Return the checker's functions."""
     path = shared / "golden" / "check"
     source = path.read_text()
     assert source.endswith("\nmain()\n")

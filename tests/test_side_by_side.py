@@ -26,7 +26,7 @@ def contest() -> Iterator[ModuleType]:
 
 
 def line_of(contest: ModuleType, *printed: str) -> object:
-    """A line whose contestants are programs that print."""
+    """Return a line whose contestants are programs that print."""
     programs = [
         contest.Contestant(f"{n}", ("{python}", "-c", f"print({text!r})"), ours=True) for n, text in enumerate(printed)
     ]

@@ -52,7 +52,7 @@ def count(program: Path, kernel: str) -> int:
 
 
 def find_regressions(counts: Mapping[str, int], accepted: Mapping[str, int]) -> list[str]:
-    """The kernels that take more than they may, and those that nobody has accepted, in words.
+    """Return a message for each kernel above its limit or without an accepted count.
 
     >>> grown({"a": 104, "b": 106, "c": 1}, {"a": 100, "b": 100})
     ['b: 106 instructions, accepted are 100 (+6.0 %)', 'c: 1 instructions, none are accepted']

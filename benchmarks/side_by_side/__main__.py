@@ -92,7 +92,7 @@ def options() -> argparse.Namespace:
 
 
 def measure(line: Line, folder: Path, pythons: Interpreters, asked: argparse.Namespace) -> dict[str, Any] | None:
-    """The record of a line, or None where it cannot be measured here, which is told."""
+    """Return the record of a line, or None with a message if it cannot be measured on this machine."""
     size = line.quick if asked.quick else line.size
     try:
         results = list(run(line, folder, size, pythons, asked.turns, asked.without))

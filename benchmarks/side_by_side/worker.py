@@ -62,7 +62,7 @@ def processor() -> float:
 
 
 def turn(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """What the work gives, and what it took."""
+    """Return the result of the work, and its time and memory."""
     forget_peak()
     clock, spent = time.perf_counter(), processor()
     value = work()

@@ -39,7 +39,7 @@ def make_plan() -> tuple[Experiment, tuple[Task, ...]]:
 
 
 def write_results(folder: Path) -> str:
-    """What a bench writes: its folder, what the data are, a plan, failures that are mended, and four cells."""
+    """Write what a bench writes: the folder, data records, a plan, repaired failures and four cells."""
     experiment, tasks = make_plan()
     results = Results.create(folder)
     with results.lock():
@@ -62,7 +62,7 @@ def write_results(folder: Path) -> str:
 
 
 def look_at_results(folder: Path) -> None:
-    """What can be read must be whole."""
+    """Check that everything readable is complete."""
     results = Results.open(folder)
     for cell in results.cells:
         Cell.open(cell.path).verify()
@@ -70,7 +70,7 @@ def look_at_results(folder: Path) -> None:
 
 
 def write_store(folder: Path) -> str:
-    """The store of folds that a bench makes of text, which stands outside the folder."""
+    """Write the store of folds that a bench makes of text outside the folder."""
     source = Input("small", "folder", str(folder.parent / "text"))
     folds, _ = cache_folds(source, folder)
     return "".join(digest for parts in folds.digests.values() for digest in parts.values())
@@ -118,7 +118,7 @@ def make_failing_task(work: Callable[[Path], str], folder: Path, at: int, how: i
 
 
 def try_every_write(name: str, how: str, root: Path) -> dict[str, Any]:
-    """Every moment in turn."""
+    """Fail at each write in turn."""
     work, look = WORKS[name]
     _, (expected, calls) = child(make_failing_task(work, root / f"quiet-{how}", -1, 0))
     wrong = []

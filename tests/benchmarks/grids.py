@@ -43,14 +43,14 @@ class HandGrid:
         self, ranker: str, values: Mapping[str, float | None], *, data: str = "D", fold: str = "Fold1",
         convention: str = "official", seed: int = 1, tool: str = "official", measure: str = "NDCG@10",
     ) -> None:  # fmt: skip
-        """Values of one measure under one tool in one cell."""
+        """Add values of one measure under one tool to a cell."""
         self.held.setdefault((data, fold, ranker, convention, seed), {})[tool, measure] = dict(values)
 
     def fail(
         self, ranker: str, reason: str, *, data: str = "D", fold: str = "Fold1", convention: str = "official",
         seed: int = 1,
     ) -> None:  # fmt: skip
-        """A cell that failed."""
+        """Add a failed cell."""
         self.failed[data, fold, ranker, convention, seed] = reason
 
     @property
@@ -84,5 +84,5 @@ class HandGrid:
 
 
 def number_queries(values: Sequence[float | None], first: int = 1) -> dict[str, float | None]:
-    """Queries q1, q2, … with these values."""
+    """Return the values of queries q1, q2, …"""
     return {f"q{i}": v for i, v in enumerate(values, first)}

@@ -14,7 +14,7 @@ evaluate = streaming._evaluate_partition
 
 
 def evaluate_or_die(folder: str, *arguments: Any) -> Any:
-    """The evaluation of a partition; whoever first comes to the fourth one is killed."""
+    """Evaluate a partition; the first worker that reaches the fourth partition is killed."""
     part: Partition = arguments[-1]
     marker = Path(folder).parent / "killed"
     if part.file == "part-00003.parquet" and not marker.exists():

@@ -22,7 +22,7 @@ CHEAP = ("best-feature", "regression")
 
 
 def whole(queries: int = 30, *, seed: int = 1, null: bool = False) -> Dataset:
-    """A synthetic data set, without its NULLs unless they are asked for."""
+    """Return a synthetic data set, without NULLs by default."""
     data = make_dataset(queries, documents=8, features=5, seed=seed)
     return data if null else replace(data, features=np.nan_to_num(data.features))
 
@@ -62,7 +62,7 @@ here = SerialExecutor()
 
 
 def bench(data: Path | str, output: Path, *, executor: Any = here, **options: Any) -> BenchResult:
-    """A small run of cheap rankers, quiet."""
+    """Run a small quiet bench of cheap rankers."""
     plan = {key: options.pop(key) for key in list(options) if key in Experiment.__dataclass_fields__}
     plan = {"rankers": CHEAP, "quick": True, **plan}
     return run(Experiment((str(data),), **plan), output, executor=executor, verbose=False, **options)

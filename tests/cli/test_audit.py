@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def record(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
-    """The findings that the command prints as JSON, by key; and what they were made on."""
+    """Return the findings that the command prints as JSON, by key, and the audited input."""
     assert main(["audit", *arguments, "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     return {f["key"]: f for f in printed["findings"]} | {"": printed}

@@ -39,7 +39,7 @@ def bash(script: Path, program: str) -> str:
 
 
 def replies(script: Path, *words: str) -> list[str]:
-    """What bash offers after these words; the last is being typed."""
+    """Return what bash offers for these words; the last is incomplete."""
     typed = " ".join(f"'{word}'" for word in words)
     program = (
         f"COMP_WORDS=(pippin {typed}); COMP_CWORD={len(words)}; _shtab_pippin; printf '%s\\n' \"${{COMPREPLY[@]}}\""

@@ -79,12 +79,12 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def arguments(line: str) -> list[str]:
-    """What a shell would hand over; what it would redirect is not."""
+    """Return the arguments that a shell would pass, without redirections."""
     return shlex.split(line.partition(" > ")[0])[1:]
 
 
 def without(words: list[str], *flags: str) -> list[str]:
-    """The arguments without some flags and their values."""
+    """Return the arguments without some flags and their values."""
     results, skipped = [], False
     for word in words:
         if not skipped and word not in flags:
@@ -109,7 +109,7 @@ def test_an_example_does_what_it_says(
 
 
 def run_example(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the first example of a command prints in a form."""
+    """Return the output of a command's first example in a format."""
     words = without(arguments(examples(name)[0]), "--format", "-f", "--out" if name != "bench" else "")
     assert main([*words, "--format", form]) == 0
     return capsys.readouterr().out

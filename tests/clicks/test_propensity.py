@@ -16,7 +16,7 @@ TRUE = examination(5, 1.0)
 
 
 def expected_counts(attraction: NDArray[np.float64], orders: list[list[int]]) -> Counts:
-    """What the position-based model expects of so many orders of five items for each row of attractions."""
+    """Return the expected counts of the position-based model for orders of five items per row of attractions."""
     cells: dict[tuple[int, int], float] = {}
     for query in range(len(attraction)):
         for order in orders:

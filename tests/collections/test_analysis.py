@@ -28,7 +28,7 @@ TEXTS = st.lists(
 
 
 def letter_by_letter(text: str, words: str) -> list[str]:
-    """The words of a text, by the rules as they are written, one character after the other."""
+    """Tokenize a text character by character, by the documented rules."""
     if words == "ascii":
         items = [c if c.isascii() and c.isalnum() else " " for c in text.lower()]
         return "".join(items).split()

@@ -50,7 +50,7 @@ def write_zip(path: Path, files: dict[str, str | bytes]) -> Path:
 
 
 def write_tar(path: Path, files: dict[str, str], *members: Member) -> Path:
-    """A tar, packed as its ending says; members are what `files` cannot be."""
+    """Write a tar compressed by its extension; `members` are entries other than regular files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as packed:

@@ -18,7 +18,7 @@ ALL = np.arange(5)
 
 
 def make_scored(scores: np.ndarray) -> Scored:
-    """The scores of all pages."""
+    """Return the scores of all pages."""
     pages = PageSet(len(scores))
     pages.add(np.arange(len(scores)))
     pages.number()

@@ -33,7 +33,7 @@ def solved_pagerank(graph: Graph, damping: float) -> Floats:
 
 
 def projected_hits(links: Floats) -> tuple[Floats, Floats]:
-    """The start Aᵀ1 projected on the space of the largest eigenvalue of AᵀA."""
+    """Project the start Aᵀ1 on the eigenspace of the largest eigenvalue of AᵀA."""
     values, vectors = np.linalg.eigh(links.T @ links)
     space = vectors[:, values > values.max() * (1 - 1e-9)]
     authority = space @ (space.T @ (links.T @ np.ones(len(links))))

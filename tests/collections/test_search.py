@@ -115,7 +115,7 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
 
 
 def in_order(scores: NDArray[np.float64], hits: NDArray[np.bool_], ids: list[str], n: int) -> list[int]:
-    """The whole order by NumPy: falling scores, then ids."""
+    """Sort with NumPy by falling score, then id."""
     order = np.lexsort((np.argsort(np.argsort(np.array(ids))), -scores))
     best: list[int] = order[hits[order]][:n].tolist()
     return best

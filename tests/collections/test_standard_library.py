@@ -40,7 +40,7 @@ def labels_by_query(collection: Collection) -> dict[str, dict[str, int]]:
 
 
 def digest(collection: Collection) -> str:
-    """Of everything that the collection says."""
+    """Return the digest of the full content of the collection."""
     documents = [
         (d.id, d.url, sorted(d.fields.items()), [(link.target, link.text) for link in d.links]) for d in collection
     ]

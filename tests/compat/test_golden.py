@@ -46,7 +46,7 @@ def run(tool: str, command: str, result: Path) -> tuple[int, str, str, str]:
 
 
 def same_but_for_the_last_digits(ours: str, theirs: str) -> bool:
-    """The originals of the t-tests add in the order of a hash; the last digits of means and t depend on it."""
+    """Compare output, ignoring the last digits of means and t: the original t-tests add in hash order."""
     left, right = ours.split("\n"), theirs.split("\n")
     if len(left) != len(right):
         return False

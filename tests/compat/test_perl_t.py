@@ -16,7 +16,7 @@ Values = dict[str, dict[int, float]]
 
 
 def read_letor3(file: Path) -> Values:
-    """Lines like `NDCG of query3:` with one value per position, as far as the query has documents."""
+    """Read lines such as `NDCG of query3:` with one value per position of the query's documents."""
     names = {"precision": "prec@", "NDCG": "ndcg@", "Map": "map"}
     values: Values = {}
     for line in file.read_text().splitlines():

@@ -29,7 +29,7 @@ def write(name: str, *lines: str) -> None:
 
 
 def value(metric: str, *arguments: str) -> float:
-    """The mean to full precision, from the -idv file."""
+    """Return the mean with full precision from the -idv file."""
     assert run("-test", "f", "-metric2T", metric, "-idv", "o", *arguments)[0] == 0
     return float(Path("o").read_text().split()[-1])
 

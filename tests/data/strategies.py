@@ -52,7 +52,7 @@ def runs(ids: st.SearchStrategy[str] = plain_ids) -> st.SearchStrategy[Run]:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two data sets, judgements or runs hold the same values of the same types, names apart."""
+    """Return whether two data sets, judgements or runs have the same values and types; names may differ."""
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):

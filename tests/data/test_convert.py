@@ -68,7 +68,7 @@ def test_datasets_go_from_every_form_to_every_other(source: str, target: str, tm
 
 
 def values(data: RankingData) -> RankingData:
-    """A data set without the comments that LETOR text keeps document ids in; anything else as it is."""
+    """Return a data set without the comments that store document ids in LETOR text."""
     if not isinstance(data, Dataset):
         return data
     return Dataset(data.features, data.labels, data.offsets, data.query_ids, data.document_ids)

@@ -163,7 +163,7 @@ def group_lines(lines: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What is read, or what is said instead."""
+    """Return what is read, or the error message."""
     try:
         return read()
     except DataError as error:

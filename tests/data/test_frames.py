@@ -324,7 +324,7 @@ def test_labels_and_scores_in_one_table(tmp_path: Path) -> None:
 
 
 def mutations(whole: bytes) -> st.SearchStrategy[bytes]:
-    """A file with a few bytes changed, taken away or put in."""
+    """Draw versions of a file with a few bytes changed, removed or inserted."""
     place = st.integers(0, len(whole))
     change = st.tuples(place, st.integers(0, 8), st.binary(max_size=4))
 

@@ -17,7 +17,7 @@ from pippin.errors import DataError
 
 
 def write_grouped(data: Dataset, file: Path) -> None:
-    """A data set as LightGBM's users have it."""
+    """Write a data set in LightGBM's layout."""
     write_letor(data, file)
     lines = [line.split("#")[0].split() for line in file.read_text().splitlines()]
     file.write_text("".join(" ".join([words[0], *words[2:]]) + "\n" for words in lines))

@@ -21,7 +21,7 @@ from pippin.errors import DataError
 
 
 def lay_out(folder: Path) -> Dataset:
-    """A folder with one fold of train.txt, vali.txt and test.txt."""
+    """Write a folder with one fold of train.txt, vali.txt and test.txt."""
     data = make_dataset(9, documents=4, seed=2)
     (folder / "Fold1").mkdir(parents=True)
     for part, queries in (("train", slice(0, 3)), ("vali", slice(3, 6)), ("test", slice(6, 9))):

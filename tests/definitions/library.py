@@ -14,7 +14,7 @@ def _grades(query: Query) -> list[int]:
 
 @twin("FallOut")
 def fall_out(query: Query) -> float:
-    """Documents above the cutoff that are not relevant, over all of the list."""
+    """Return the share of all non-relevant documents of the list that are above the cutoff."""
     others = query.n - query.found_relevant
     return (query.depth - query.hits()) / others if others else UNDEFINED
 
@@ -49,7 +49,7 @@ def opa(query: Query) -> float:
 
 @twin("ARP")
 def arp(query: Query) -> float:
-    """The mean rank, counted by label."""
+    """Return the mean rank weighted by label."""
     grades = _grades(query)
     return sum(r * grade for r, grade in enumerate(grades, 1)) / sum(grades) if sum(grades) else UNDEFINED
 
@@ -69,20 +69,20 @@ def ncrr(query: Query) -> float:
 
 @twin("HitsRR")
 def hits_rr(query: Query) -> float:
-    """The mean reciprocal rank of hits."""
+    """Return the mean reciprocal rank of hits."""
     ranks = [r for r in query.relevant_ranks if r <= query.depth]
     return sum(1 / r for r in ranks) / len(ranks) if ranks else 0.0
 
 
 @twin("PFound", {"decay": 0.5}, {"decay": 1.0})
 def pfound(query: Query, decay: float = 0.85) -> float:
-    """The chance to find, of a user who gives up."""
+    """Return the probability of success of a user who may give up."""
     return sum(chance * decay**i for i, chance in enumerate(stops(query)))
 
 
 @twin("CG")
 def cg(query: Query) -> float:
-    """The sum of gains."""
+    """Return the sum of gains."""
     return sum(query.gains[: query.depth])
 
 
@@ -112,13 +112,13 @@ def mean_recall(query: Query) -> float:
 
 @twin("CoverageError")
 def coverage_error(query: Query) -> float:
-    """The rank of the last relevant document."""
+    """Return the rank of the last relevant document."""
     return float(max([0, *query.relevant_ranks]))
 
 
 @twin("RandomNDCG")
 def random_ndcg(query: Query) -> float:
-    """The mean gain at every rank, over the ideal."""
+    """Return the mean gain at every rank, divided by the ideal."""
     ideal = best_dcg(query, ideal_depth(query))
     if ideal <= 0:
         return UNDEFINED
@@ -144,7 +144,7 @@ def num_success(query: Query) -> float:
 
 @twin("TopRR")
 def top_rr(query: Query) -> float:
-    """The reciprocal rank of the first document with the largest label."""
+    """Return the reciprocal rank of the first document with the largest label."""
     largest = max([0, *_grades(query)])
     at = [r for r, label in enumerate(query.ranked[: query.depth], 1) if label == largest]
     return 1 / at[0] if largest and at else 0.0

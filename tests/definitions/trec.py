@@ -18,7 +18,7 @@ def precision(query: Query, rank: int) -> float:
 
 @twin("iprec_at_recall", {"recall": 0.3}, {"recall": 1.0})
 def interpolated_precision(query: Query, recall: float = 0.0) -> float:
-    """The best precision at or below the rank that reaches a recall level; 0 where it is not reached."""
+    """Return the best precision at or below the rank that reaches a recall level, 0 if none does."""
     share = recall * query.all_relevant
     needed = math.floor(share + 0.5) if query.convention.recall_level_rounding == "nearest" else int(share + 0.9)
     return max((precision(query, r) for r in range(1, query.n + 1) if query.hits(r) >= needed), default=0.0)
@@ -55,7 +55,7 @@ def set_map(query: Query) -> float:
 
 @twin("set_F", {"weight": 3.0}, {"weight": 0.0})
 def set_f(query: Query, weight: float = 1.0) -> float:
-    """The harmonic mean of the set's precision and recall, recall weighted."""
+    """Return the weighted harmonic mean of set precision and set recall."""
     if not query.all_relevant:
         return UNDEFINED
     return (
@@ -67,7 +67,7 @@ def set_f(query: Query, weight: float = 1.0) -> float:
 def utility(
     query: Query, a: float = 1.0, b: float = -1.0, c: float = 0.0, d: float = 0.0, collection: float = 0.0
 ) -> float:
-    """Documents found, retrieved in vain, missed, and rightly left alone, each with its worth."""
+    """Return the weighted sum of relevant and non-relevant documents, retrieved or not."""
     result, missed = query.found_relevant, query.all_relevant - query.found_relevant
     in_vain = query.n - result
     return a * result + b * in_vain + c * missed + d * (int(collection) - result - in_vain - missed)
@@ -90,7 +90,7 @@ def ndcg(query: Query, rank: int) -> float:
 
 @twin("G")
 def normalised_gain(query: Query) -> float:
-    """Each gain over the log of 2 plus the gain that an ideal list has ahead; a rank costs it at least 1."""
+    """Return the sum of gains over log(2 + remaining ideal gain); each rank reduces that gain by at least 1."""
     ideal, total = query.best_gains, 0.0
     for i, gain in enumerate(query.gains):
         cost = sum(max(1.0, ideal[j]) if j < len(ideal) else 1.0 for j in range(i + 1))
@@ -142,7 +142,7 @@ def inferred_ap(query: Query) -> float:
 
 @twin("yaap")
 def yet_another_ap(query: Query) -> float:
-    """The log odds of AP's sum."""
+    """Return the log odds of AP's sum."""
     total = sum(precision(query, r) for r in query.relevant_ranks)
     return math.log((1 + total) / (1 + query.all_relevant - total))
 
@@ -160,7 +160,7 @@ def _unjudged_ranks(query: Query) -> list[int]:
 
 @twin("rbp_resid", {"p": 0.7})
 def residual(query: Query, p: float = 0.9) -> float:
-    """What RBP could rise by if all that is unjudged were relevant; 0 where all of the list is judged."""
+    """Return the increase of RBP if all unjudged documents were relevant; 0 if all are judged."""
     ranks = _unjudged_ranks(query)
     return p**query.n + (1 - p) * sum(p ** (r - 1) for r in ranks) if ranks else 0.0
 
@@ -181,7 +181,7 @@ def share_of_judged(query: Query) -> float:
 
 @twin("NumQ")
 def one(query: Query) -> float:
-    """A query is a query."""
+    """Return 1 per query."""
     return 1.0
 
 

@@ -21,7 +21,7 @@ def ratio(a: int, b: int) -> float:
 
 
 def total(terms: Iterable[float]) -> float:
-    """A sum in single precision, in the order given."""
+    """Sum in single precision in the given order."""
     sum_ = 0.0
     for term in terms:
         sum_ = float(F(sum_ + term))
@@ -52,7 +52,7 @@ class List(Query):
         return self.recall(rank) if rank > self.all_relevant else self.precision(rank)
 
     def best(self, rank: int) -> float:
-        """The best precision at this rank or below it."""
+        """Return the best precision at or below a rank."""
         return max(self.precision(r) for r in {self.n, *range(rank, self.n + 1)})
 
     @property
@@ -66,7 +66,7 @@ class List(Query):
 
 
 def twin8(name: str, *tried: dict[str, float]) -> Callable[[Callable[..., float]], Callable[..., float]]:
-    """A twin that is 0 for an empty list and where it divides by 0."""
+    """Register a definition that is 0 for an empty list and for a division by 0."""
 
     def register(define: Callable[..., float]) -> Callable[..., float]:
         def finish(query: Query, **parameters: float) -> float:
@@ -105,7 +105,7 @@ def average_relative_precision(query: List) -> float:
 
 @twin8("exact_relative_unranked_avg_prec")
 def squared_precision(query: List) -> float:
-    """The squared precision of the set."""
+    """Return the squared set precision."""
     return square(query.found_relevant / query.n) if query.all_relevant else 0.0
 
 
@@ -170,7 +170,7 @@ def relative_unranked(query: List) -> float:
 
 @twin8("rank_first_rel")
 def rank_of_first(query: List) -> float:
-    """The rank of the first relevant document, 0 without one."""
+    """Return the rank of the first relevant document, 0 without one."""
     return float((*query.relevant_ranks, 0)[0])
 
 
@@ -224,7 +224,7 @@ class Preferences:
         return divide(total(self.kept(min(a, bound), min(others, bound)) for a in self.above), self.relevant)
 
     def first(self, number: int) -> float:
-        """The first `number` relevant documents against the first `number` others."""
+        """Compare the first `number` relevant documents with the first `number` others."""
         seen = [a for a in self.above[:number] if a < number]
         sum_ = total(self.kept(a, min(self.others, number)) for a in seen)
         return divide(sum_, min(len(self.above), number))

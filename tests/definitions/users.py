@@ -11,7 +11,7 @@ Chance = Callable[[int, float, float], float]  # rank, its gain, gain so far →
 
 
 def _expectation(query: Query, goes_on: Callable[[list[float]], list[float]], depth: int = 1000) -> float:
-    """What the convention expects, from the chances to go on at every rank."""
+    """Return the expected value under the probabilities of continuing at every rank."""
     gains = [min(gain, 1.0) for gain in query.gains[:depth]]
     unknown = [label is None for label in query.ranked[:depth]]
     gains += [0.0] * (depth - len(gains))

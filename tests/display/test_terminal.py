@@ -87,7 +87,7 @@ def test_data_pass_a_pipe_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_a_terminal(write: bytes | str, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """What a terminal receives of data that are written to standard output."""
+    """Return what a terminal receives for data written to standard output."""
     master, slave = pty.openpty()
     with os.fdopen(slave, "w", encoding="utf-8") as out:
         monkeypatch.setattr(sys, "stdout", out)
@@ -142,7 +142,7 @@ def test_the_screen_is_of_the_command_alone() -> None:
 
 
 def draw_bar(columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a bar draws on a terminal of so many columns."""
+    """Return the progress bar drawn on a terminal of this width."""
     master, slave = pty.openpty()
     monkeypatch.setenv("COLUMNS", str(columns))
     with os.fdopen(slave, "w", encoding="utf-8") as out:

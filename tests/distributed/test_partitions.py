@@ -175,7 +175,7 @@ def test_bad_input(executor: DaskExecutor, data: tuple[Dataset, Dataset], tmp_pa
 
 
 def tools_in(table: str) -> list[str]:
-    """The tools that have a row in a table."""
+    """Return the tools with a row in a table."""
     return [line.split()[0] for line in table.partition("\n\n")[0].splitlines()[2:]]
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def consoles(text: str) -> list[str]:
-    """The console blocks of a page.
+    """Return the console blocks of a page.
 
     >>> consoles("a\\n```console\\n$ pippin tools\\n```\\nb")
     ['$ pippin tools\\n']
@@ -33,7 +33,7 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str, folder: Path, columns: int) -> str:
-    """What a command prints, to both outputs, that somebody types in a folder."""
+    """Return the combined output of a command that is run in a folder."""
     tools = folder / ".tools"
     tools.mkdir(exist_ok=True)
     program = tools / "pippin"

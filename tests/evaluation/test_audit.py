@@ -28,7 +28,7 @@ from pippin.reports.audit import audit_csv, audit_parts, audit_record, audit_tex
 
 
 def dataset(queries: list[list[int]], features: object = None, ids: bool = True) -> Dataset:
-    """A data set of queries given by their labels; features default to the row's number."""
+    """Return a data set with these labels by query; the default feature is the row number."""
     labels = [label for query in queries for label in query]
     table = np.arange(len(labels), dtype=np.float64)[:, None] if features is None else np.array(features, np.float64)
     offsets = np.concatenate(([0], np.cumsum([len(q) for q in queries]))).astype(np.int64)
@@ -37,7 +37,7 @@ def dataset(queries: list[list[int]], features: object = None, ids: bool = True)
 
 
 def effect(finding: Finding, measure: str, tool: str) -> Effect:
-    """What one tool does to one measure."""
+    """Return the effect of one tool on one measure."""
     return next(e for e in finding.effects if e.measure == measure and tool in e.tools)
 
 

@@ -160,7 +160,7 @@ def test_outer_bounds_contain_the_value_and_are_flagged(measure: str) -> None:
 def hide_judgements(
     rng: np.random.Generator,
 ) -> tuple[dict[str, Labels], dict[str, Labels], list[dict[str, dict[str, float]]]]:
-    """A fully judged set, what is left of its judgements when some are hidden, and two runs."""
+    """Return full judgements, the remaining ones after hiding some, and two runs."""
     truth: dict[str, Labels] = {}
     left: dict[str, Labels] = {}
     runs: list[dict[str, dict[str, float]]] = [{}, {}]

@@ -35,7 +35,7 @@ def make_lists(queries: int, documents: int, catalogue: int) -> tuple[Qrels, Run
 
 
 def whole_rows(judged: Qrels, run: Run, depth: int) -> list[list[str]]:
-    """The definition: every document of the data in a row for each query, and the first of it."""
+    """Compute the definition: rank all documents of the catalogue for each query and take the first."""
     lists = {q: list(run.document_ids.slice(*run.offsets[i : i + 2].tolist())) for i, q in enumerate(run.query_ids)}
     labelled = {
         q: list(judged.document_ids.slice(*judged.offsets[i : i + 2].tolist())) for i, q in enumerate(judged.query_ids)

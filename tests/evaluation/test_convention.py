@@ -48,12 +48,12 @@ TYPED: dict[type, dict[str, Any]] = {
 
 
 def typed_values(name: str) -> dict[str, Any]:
-    """What can be typed for an axis, with the value it stands for."""
+    """Return the accepted texts of an axis with their values."""
     return {**AXES[name].values, **TYPED[type(AXES[name].value_type)]}
 
 
 def another(name: str) -> tuple[Any, str]:
-    """A value of an axis that is not the default, and what is typed for it."""
+    """Return a value of an axis that is not the default, and its text."""
     default = getattr(Convention(), name)
     return next((value, text) for text, value in typed_values(name).items() if value != default)
 

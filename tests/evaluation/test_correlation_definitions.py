@@ -74,14 +74,14 @@ def slow_tau_ap_a(x: F64, y: F64) -> float:
 
 
 def orders_of_ties(y: F64) -> list[list[int]]:
-    """Every order of the items that is compatible with y, from the top."""
+    """Yield every order of the items that is compatible with y, from the top."""
     groups = [[i for i in range(len(y)) if y[i] == v] for v in sorted(set(y.tolist()), reverse=True)]
     choices = itertools.product(*(itertools.permutations(g) for g in groups))
     return [list(itertools.chain(*choice)) for choice in choices]
 
 
 def mean_over_orders(y: F64, concordant: Callable[[int, int], bool]) -> float:
-    """The mean, over all orders of y's ties, of equation 3 with concordant(above, pivot)."""
+    """Return the mean of equation 3 over all orders of y's ties."""
     values = []
     for order in orders_of_ties(y):
         shares = [np.mean([concordant(j, order[i]) for j in order[:i]]) for i in range(1, len(order))]
@@ -105,7 +105,7 @@ def slow_rbo(x: F64, y: F64, p: float, ties: str) -> float:
 
 
 def chances(values: F64, d: int, whole: bool) -> F64:
-    """Each item's chance of being among the first d, or 1 if its group begins there."""
+    """Return each item's probability to be among the first d, or 1 if its group begins there."""
     above = (signs(values) == -1).sum(axis=1)
     size = (signs(values) == 0).sum(axis=1)
     share = np.clip((d - above) / size, 0, 1)

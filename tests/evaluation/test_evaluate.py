@@ -98,7 +98,7 @@ def test_aggregates() -> None:
 
 
 def finish(values: list[float], held: str | int, empty: float = math.nan) -> list[float]:
-    """Values of queries that each have a relevant document."""
+    """Return the finished values of queries that each have a relevant document."""
     pool, offsets = np.ones(len(values), np.int32), np.arange(len(values) + 1, dtype=np.int64)
     return list(finish_values(np.array(values), pool, offsets, 1, ValueRules(empty, True, held)))
 

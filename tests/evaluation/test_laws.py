@@ -56,7 +56,7 @@ def make_lists(most: int = 1, queries: int = 40) -> tuple[Dataset, Scores]:
 
 @cache
 def make_run_and_qrels() -> tuple[Qrels, Run]:
-    """The same documents as judgements and a run, each without some of the other's documents and queries."""
+    """Return judgements and a run that each lack some documents and queries of the other."""
     data, scores = make_lists()
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
@@ -71,7 +71,7 @@ def make_run_and_qrels() -> tuple[Qrels, Run]:
 
 
 def fits(tool: Tool, text: str) -> bool:
-    """Whether a measure has a value under a tool's rule for ties."""
+    """Return whether a measure has a value under a tool's rule for ties."""
     measure = parse(text)
     kind, ties = MEASURE_DEFINITIONS[measure.kind], tool.convention_for(measure).ties
     # A cutoff inside a group of ties that share a rank leaves all of them out, in the best ranking too.
@@ -94,7 +94,7 @@ def texts_by_tool() -> dict[str, tuple[str, ...]]:
 
 
 def run_tool(tool: Tool, data: Any, scored: Any, texts: tuple[str, ...] | None = None) -> Evaluation:
-    """What a tool says; of the measures in which it differs from those before it, if none are given."""
+    """Evaluate under a tool; by default the measures in which it differs from earlier tools."""
     texts = texts_by_tool()[tool.name] if texts is None else tuple(t for t in texts if fits(tool, t))
     tool = replace(tool, label_limits=())  # a law is about the convention
     return evaluate_tool(data, scored, list(texts), tool, {}, "laws")
@@ -102,12 +102,12 @@ def run_tool(tool: Tool, data: Any, scored: Any, texts: tuple[str, ...] | None =
 
 @cache
 def evaluate_lists(name: str) -> Evaluation:
-    """What a tool says of the lists that are made here, which most laws compare with something else."""
+    """Evaluate the generated lists under a tool; most tests compare with this evaluation."""
     return run_tool(TOOLS[name], *make_lists())
 
 
 def same(a: Evaluation, b: Evaluation) -> None:
-    """Every value of every query, to the bit."""
+    """Check that all values of all queries are equal to the bit."""
     for left, right in zip(a.columns, b.columns, strict=True):
         assert left.query_ids == right.query_ids
         assert left.values.tobytes() == right.values.tobytes(), left.requested_name
@@ -333,7 +333,7 @@ def test_every_alias_stands_for_its_kind() -> None:
 
 
 def values_under(kind: MeasureDefinition, convention: Convention, judged: Qrels, run: Run) -> bytes:
-    """Values of a kind at every kind of cutoff, with its default parameters and with others worth trying."""
+    """Return values of a measure at every kind of cutoff, with default and other parameters."""
     texts = [text for text, *_ in measure_variants(kind)]
     tool = Tool("law", "law", "1", "tests", convention, ())
     return b"".join(column.values.tobytes() for column in evaluate_tool(judged, run, texts, tool, {}, "laws").columns)

@@ -128,7 +128,7 @@ def test_unknown_arguments_are_reported() -> None:
 
 
 def round_trip(text: str) -> None:
-    """What parses keeps its identity; what does not is refused with a sentence, never with another error."""
+    """Check that a parsed text keeps its identity, or is refused with a ConventionError."""
     try:
         measure = parse(text)
     except PippinError:

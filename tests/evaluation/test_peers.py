@@ -51,7 +51,7 @@ def judgements_of(path: Path) -> Qrels:
 
 
 def dataset_of(lines: list[str]) -> Dataset:
-    """Labels, queries and document ids of a LETOR file whose queries are contiguous."""
+    """Return labels, queries and document ids of a LETOR file with contiguous queries."""
     queries = [line.split(None, 2)[1].removeprefix("qid:") for line in lines]
     firsts = [i for i, query in enumerate(queries) if i == 0 or queries[i - 1] != query]
     labels = np.array([int(line.split(None, 1)[0]) for line in lines], np.int32)
@@ -71,7 +71,7 @@ def golden(folder: Path, tool: str, name: str) -> tuple[Path, dict[str, Any]]:
 
 
 def agree(found: Evaluation, values: Mapping[str, float | None], mean: float | None, tolerance: float = 1e-12) -> None:
-    """Every recorded query and the mean (None: not recorded) within the tolerance; a recorded null is NaN."""
+    """Compare recorded queries and the mean within the tolerance; a recorded null is NaN."""
     (text,) = found.mean
     assert values
     for query, value in values.items():

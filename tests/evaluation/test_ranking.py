@@ -218,7 +218,7 @@ def test_a_list_as_given_is_another_ranking_though_its_labels_are_those_by_score
 
 
 def sorts_of_all_tools(monkeypatch: pytest.MonkeyPatch, judged: Any, scored: Any) -> list[tuple[str, str, bool]]:
-    """Each sort that evaluating under every tool takes: the kernel, the rule for ties, and whether in single precision.
+    """Return each sort of an evaluation under all tools: kernel, rule for ties, and single precision or not.
 
     A list that keeps the order in which it was given is none.
     """

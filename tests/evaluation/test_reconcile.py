@@ -139,7 +139,7 @@ def make_runs(kind: str) -> RankingCache:
 
 
 def shared_measures() -> list[tuple[str, list[Tool]]]:
-    """Every measure with the tools that compute it."""
+    """Return every measure with the tools that compute it."""
     measures = [
         (kind.name + ("" if kind.cutoff == "never" else "@5"), kind.name) for kind in MEASURE_DEFINITIONS.values()
     ]

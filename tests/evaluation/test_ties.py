@@ -25,7 +25,7 @@ SPLIT = Plottable((1, 0, 2, None, 0, 4, 1), (2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.0),
 
 
 def over_all_orders(kind: MeasureDefinition, query: Plottable, convention: Convention) -> dict[str, list[float]]:
-    """A kind's values in every order of tied documents, by how it was asked for."""
+    """Return the values of a measure for every order of tied documents, by variant."""
     orders = list(reference.arrangements(reference.tie_groups(query.labels, query.scores)))
     return {
         text: [value(name, order, query.judged, convention, cutoff, None, **own) for order in orders]

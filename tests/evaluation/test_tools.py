@@ -22,7 +22,7 @@ LOG3 = math.log2(3)
 
 
 def score(tool: str, measure: str, labels: list[int], scores: list[float] | None = None, **overrides: Any) -> float:
-    """One query's value; without scores the labels are in rank order."""
+    """Return the value of one query; without scores the labels are in rank order."""
     inputs = np.array(scores if scores is not None else range(len(labels), 0, -1), np.float64)
     ids = StringColumn.of(f"d{i}" for i in range(len(labels)))
     offsets = np.array([0, len(labels)])
@@ -33,7 +33,7 @@ def score(tool: str, measure: str, labels: list[int], scores: list[float] | None
 def values_and_mean(
     tool: str, measure: str, judged: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> tuple[dict[str, float], float]:
-    """Values by query and their mean."""
+    """Return the values by query and their mean."""
     column = evaluate_tool(Qrels.from_dict(judged), Run.from_dict(run), [measure], TOOLS[tool], {}, "worked")
     return column.per_query[measure], column.mean[measure]
 

@@ -18,7 +18,7 @@ from pippin.rankers import models
 
 
 def model(kind: str) -> Case:
-    """A model's file: what it scores stays the same, or there is a sentence."""
+    """Fuzz model files: equal scores, or a one-sentence error."""
 
     def scores(folder: Path) -> bytes:
         loaded = models.load(folder / "model")

@@ -53,7 +53,7 @@ def damage(content: bytes, random: Random) -> bytes:
 
 
 def alter(value: Any, random: Random) -> Any:
-    """A JSON value with one place in it changed: replaced, left out, doubled, or brought into another order."""
+    """Change one place of a JSON value: replace, remove, duplicate or reorder."""
     if random.random() < 0.07 or not value or not isinstance(value, dict | list | str):
         return random.choice(ODD)
     if isinstance(value, str):
@@ -62,7 +62,7 @@ def alter(value: Any, random: Random) -> Any:
 
 
 def altered_mapping(value: dict[str, Any], random: Random) -> dict[str, Any]:
-    """A mapping without a key, in another order, with a key more, or with one of its values altered."""
+    """Return a mapping with a key removed, added or moved, or with one altered value."""
     key, kind = random.choice(list(value)), random.random()
     if kind < 0.06:
         return {k: v for k, v in value.items() if k != key}
@@ -74,7 +74,7 @@ def altered_mapping(value: dict[str, Any], random: Random) -> dict[str, Any]:
 
 
 def altered_list(value: list[Any], random: Random) -> list[Any]:
-    """A list with an item left out, doubled or altered, or cut off."""
+    """Return a list with an item removed, duplicated or altered, or a truncated list."""
     at, kind = random.randrange(len(value)), random.random()
     if kind < 0.1:
         return value[:at] + value[at + 1 :]
@@ -84,7 +84,7 @@ def altered_list(value: list[Any], random: Random) -> list[Any]:
 
 
 def altered_text(text: str, random: Random) -> str:
-    """A text with a number in it replaced, a character changed, or words left out or doubled."""
+    """Return a text with a number replaced, a character changed, or words removed or duplicated."""
     words = text.split(" ")
     at = random.randrange(len(words))
     kind = random.randrange(5)
@@ -103,7 +103,7 @@ def altered_text(text: str, random: Random) -> str:
 
 @contextmanager
 def time_limit(seconds: int = SECONDS) -> Iterator[None]:
-    """A block that must end in time, whether it computes or waits."""
+    """Fail if the block takes longer than `seconds`, computing or waiting."""
 
     def late(_: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"still reading after {seconds} seconds")
@@ -141,6 +141,6 @@ def survive(mutants: Iterable[Any], read: Callable[[Any], object]) -> dict[str, 
 
 
 def byte_mutants(content: bytes, count: int = COUNT, seed: int = 0) -> Iterator[bytes]:
-    """As many damaged forms of a file."""
+    """Yield damaged versions of a file."""
     random = Random(seed)
     return (damage(content, random) for _ in range(count))

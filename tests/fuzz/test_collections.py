@@ -45,7 +45,7 @@ BEIR = {
 
 
 def documents(place: Path) -> object:
-    """All that a reader gives."""
+    """Return everything that a reader yields."""
     collection = read_collection(place)
     read = [(d.id, sorted(d.fields.items()), d.url, d.links) for d in collection]
     return read, collection.queries, collection.fields, list(collection.diagnostics)

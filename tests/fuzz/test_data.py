@@ -55,7 +55,7 @@ def frame() -> pyarrow.Table:
 
 
 def letor(path: Path) -> object:
-    """All ways to read LETOR text, and back to text."""
+    """Read LETOR text in every way, and write it back."""
     full = read_letor(path, missing_value="null", merge_queries=True)
     write_letor(full, path.with_suffix(".again"))
     rows = sum(map(len, iter_letor_chunks(path, LineOffsets(), 200)))
@@ -63,7 +63,7 @@ def letor(path: Path) -> object:
 
 
 def table(path: Path) -> object:
-    """The judged and the scored data of a table."""
+    """Read a table as judgements and as scores."""
     results: list[object] = []
     for want in ("judgements", "scores"):
         try:

@@ -52,7 +52,7 @@ def orchard() -> Collection:
 
 
 def search(folder: Path) -> object:
-    """What every way to ask an index gives."""
+    """Return the results of every query method of an index."""
     index = open_index(folder / "index")
     result: list[Any] = [repr(index), index.digest, list(index.ids), list(index.urls), list(index.vocabulary)]
     for field in index.fields:
@@ -100,7 +100,7 @@ def data_set(folder: Path) -> object:
 
 @cache
 def prepare(what: str) -> Path:
-    """What takes long to make, once."""
+    """Build slow fixtures once."""
     place = Path(mkdtemp())
     if what == "results":
         outcome = bench(

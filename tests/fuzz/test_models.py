@@ -74,7 +74,7 @@ def sealed_mutants(kind: str, count: int) -> Iterator[bytes]:
 
 
 def bent(array: Any) -> list[Any]:
-    """An array in other forms: cut, longer, of another type, of another shape, not finite."""
+    """Return invalid versions of an array: truncated, longer, of another type or shape, not finite."""
     large = array.copy()
     large.flat[0] = np.inf
     twice = np.concatenate([array, array])

@@ -21,7 +21,7 @@ def archives() -> list[str]:
 
 
 def unpack(folder: Path, names: Iterable[str] | None = None) -> Path:
-    """The folder with inputs/, outputs/TOOL/, cases.tsv and commands.tsv in it."""
+    """Unpack inputs/, outputs/TOOL/, cases.tsv and commands.tsv into a folder."""
     for name in archives() if names is None else names:
         with tarfile.open(HERE / f"{name}.tar.xz") as archive:
             archive.extractall(folder, filter="data")

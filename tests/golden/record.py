@@ -25,7 +25,7 @@ PLACE = re.compile(r"\{([A-Z0-9_.]+)\}")
 
 
 def commands(folder: Path, tool: str) -> list[dict[str, str]]:
-    """The recorded commands of a tool."""
+    """Return the recorded commands of a tool."""
     with (folder / "commands.tsv").open(newline="") as file:
         return [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["tool"] == tool]
 

@@ -35,7 +35,7 @@ KINDS = {0: Missing.AS_ZERO, 4: Missing.ZERO_RIGHT, 6: Missing.ZERO_LEFT, 8: Mis
 
 
 def available() -> list[str]:
-    """The sets of instructions that this processor can run."""
+    """Return the instruction sets that this processor supports."""
     results = []
     for name in ("plain", "avx2", "avx512"):
         try:
@@ -75,7 +75,7 @@ def grow_trees(rng: np.random.Generator, leaves: Sequence[int], features: int, t
 
 
 def table_of(rng: np.random.Generator, rows: int, features: int, thresholds: F64) -> F64:
-    """Values that meet thresholds, lie next to them or are odd."""
+    """Return values at thresholds, next to them, and special values."""
     near = rng.choice(thresholds, (rows, features))
     step = rng.integers(0, 3, near.shape)
     near = np.where(step == 1, np.nextafter(near, math.inf), np.where(step == 2, np.nextafter(near, -math.inf), near))
@@ -92,7 +92,7 @@ def goes_left(x: float, threshold: float, missing: int, zero: float) -> bool:
 
 
 def walk_trees(ensembles: Sequence[Trees], table: F64, zero: float) -> F64:
-    """The twin: every document walks down every tree."""
+    """Score every document by walking down every tree."""
     total = np.zeros(len(table))
     for trees in ensembles:
         sums, node, leaf = np.zeros(len(table)), 0, 0
@@ -154,7 +154,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -
 
 
 def as_text(trees: Trees, features: int) -> str:
-    """The trees as LightGBM writes them."""
+    """Return the trees in LightGBM's text format."""
     kinds = {way: kind for kind, way in KINDS.items()}
     blocks, node, leaf = [], 0, 0
     for number, count in enumerate(trees.leaves.tolist()):

@@ -44,7 +44,7 @@ def dataset(*queries: list[int]) -> Dataset:
 
 
 def brute(data: Dataset, scores: F64, measure: str, convention: str | Convention) -> list[F64]:
-    """By query, table[a, b]: the value after the documents at positions a and b swapped scores, minus that before."""
+    """Return by query table[a, b]: the change of the value if the documents at positions a and b swap scores."""
     judge = Objective(data, measure, convention)
     before = np.nan_to_num(judge.values(scores))
     tables = []

@@ -46,12 +46,12 @@ PIECES = [
 
 
 def look_of(name: str, written: str, outer: int) -> int:
-    """A number that tells of all elements around a text, up to a length."""
+    """Return a number that identifies all elements around a text."""
     return (outer * 31 + len(name) + 7 * len(written)) % 10_007
 
 
 def by_tree(body: Any) -> list[tuple[list[str], list[int]]]:
-    """The same, node by node."""
+    """Return the same lines node by node."""
     lines: list[list[tuple[str, int]]] = [[]]
 
     def walk(node: Any, outer: int) -> None:

@@ -66,7 +66,7 @@ def test_threads_change_no_bit_and_inputs_stay(name: str, cutoff: int, monkeypat
 
 
 def columns(data: Any, wrong: int, bad: Any) -> Any:
-    """The columns with one put in another's place."""
+    """Return the columns with one replaced."""
     return (*data[:wrong], bad, *data[wrong + 1 :])
 
 

@@ -32,7 +32,7 @@ MEASURES = [
 
 @cache
 def some(seed: int, queries: int = 40, longest: int = 14, labels: int = 3, features: int = 3) -> Dataset:
-    """Queries of 1 to `longest` documents with coarse, hence tied, features; some without a relevant document."""
+    """Draw queries of 1 to `longest` documents with coarse, tied features; some have no relevant document."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, longest + 1, queries)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

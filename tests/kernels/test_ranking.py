@@ -90,7 +90,7 @@ def judge_twin(
     ties: str,
     float32: bool,
 ) -> tuple[list[int], list[int]]:
-    """Labels and ties of each (run query, judged query), -1 for one that is missing."""
+    """Return labels and ties of each (run query, judged query), -1 for a missing query."""
     ranked, tied = [], []
     for source, judge in pairs:
         if source < 0:
@@ -171,7 +171,7 @@ def test_pools_equal_their_twin(drawn: Any, data: st.DataObject) -> None:
 
 
 def many() -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], StringColumn]:
-    """Queries enough for every thread to get some."""
+    """Draw enough queries for all threads."""
     random = np.random.default_rng(7)
     sizes = random.integers(0, 30, 700)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -44,7 +44,7 @@ def write(folder: Path, **files: str) -> Path:
 
 
 def install(folder: Path, name: str, points: dict[str, dict[str, str]], version: str = "1.0", **modules: str) -> Path:
-    """An installed package: its modules, and entry points as group → name → value."""
+    """Install a package by hand: modules, and entry points as group → name → value."""
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
@@ -57,7 +57,7 @@ def install(folder: Path, name: str, points: dict[str, dict[str, str]], version:
 
 
 def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: str) -> Done:
-    """The command in a process of its own; `path` is where else packages are installed."""
+    """Run the command in a new process; `path` is an additional folder of installed packages."""
     variables = {**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1"}
     places = [str(path)] if path is not None else []
     places += [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
@@ -71,7 +71,7 @@ def pippin(*arguments: str, cwd: Path, path: Path | None = None, **environment: 
 
 
 def query_tf(done: Done) -> str:
-    """The one sentence of a command that was refused."""
+    """Return the error message of a refused command."""
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()
     return line

@@ -62,7 +62,7 @@ def folds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bench(
     folder: Path, folds: Path, *more: str, measure: str = "MAP", tool: str = "official", **environment: Any
 ) -> tuple[int, float]:
-    """How many cells were computed now, and the mean that is shown for the plug-in's ranker."""
+    """Return the number of newly computed cells and the mean of the plugin's ranker."""
     jobs = () if "--dask" in more else ("--jobs", "1")  # no processes for three small cells
     done = pippin(
         "bench", str(folds), "-o", "results", *jobs, "--ranker", "mine", "--tool", tool, "--measure", measure, *more,
@@ -186,7 +186,7 @@ def test_an_edited_feature_is_another_data_set(tmp_path: Path) -> None:
 
 
 def identity(folder: Path, features: str) -> str:
-    """The identity of the data set, as the bench asks for it."""
+    """Return the identity of the data set as the bench computes it."""
     code = (
         "from pippin.plugins import load_modules\nload_modules(['mine.py'])\n"
         "from pippin.collections.build import BuildOptions, identity\n"

@@ -71,7 +71,7 @@ def write(folder: Path, more: str = "") -> Path:
 
 
 def digests(folder: Path, **environment: str) -> dict[str, str]:
-    """The digests of all things of the module, in a process of its own."""
+    """Return the digests of all registered objects of the module, computed in a new process."""
     code = (
         "import sys; sys.path.append(sys.argv[1]); import recipe\n"
         "recipe.CACHE[len(recipe.CACHE)] = object()\n"

@@ -29,7 +29,7 @@ def folds(shared: Path, name: str, work: Path) -> Iterator[Fold]:
 def five_fold_means(
     given: Iterator[Fold], fit_checked: Callable[[Dataset, Dataset], Ranker], asked: list[tuple[str, str]]
 ) -> list[float]:
-    """The mean over folds of each (measure, convention) on the test sets."""
+    """Return the mean over the test sets of all folds for each (measure, convention)."""
     rows = []
     for train, valid, test in given:
         scores = fit_checked(train, valid).predict(test)
@@ -38,7 +38,7 @@ def five_fold_means(
 
 
 def draw_dataset(seed: int, queries: int = 8, features: int = 4, top: int = 2, most: int = 12) -> Dataset:
-    """A random data set with queries of one document, of one label, and none at all."""
+    """Draw a data set that includes a query of one document, one with a single label, and an empty one."""
     random = np.random.default_rng(seed)
     sizes = random.integers(2, most, queries)
     sizes[:2] = 1, 0
@@ -50,7 +50,7 @@ def draw_dataset(seed: int, queries: int = 8, features: int = 4, top: int = 2, m
 
 
 def plant_linear(seed: int, weights: list[float], queries: int = 60, size: int = 15) -> Dataset:
-    """Labels 0, 1, 2 by thirds of each query's own ranking by `weights`."""
+    """Return labels 0, 1, 2 by thirds of each query's ranking by `weights`."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(queries * size, len(weights)))
     truth = (table @ np.array(weights)).reshape(queries, size)
@@ -60,14 +60,14 @@ def plant_linear(seed: int, weights: list[float], queries: int = 60, size: int =
 
 
 def twice(data: Dataset) -> Dataset:
-    """Every query two times."""
+    """Return every query twice."""
     offsets = np.concatenate((data.offsets, data.offsets[1:] + data.offsets[-1]))
     ids = data.query_ids + tuple(f"{q} again" for q in data.query_ids)
     return Dataset(np.vstack((data.features, data.features)), np.tile(data.labels, 2), offsets, ids)
 
 
 def with_constant_query(data: Dataset) -> Dataset:
-    """With three documents of label 0 and one query more, in front."""
+    """Prepend a query with three documents of label 0."""
     table = np.vstack((np.full((3, data.features.shape[1]), 7.0), data.features))
     labels = np.concatenate((np.zeros(3, np.int32), data.labels))
     offsets = np.concatenate(([0], data.offsets + 3))

@@ -36,13 +36,13 @@ def draw_lists(seed: int, sizes: tuple[int, ...] = (5, 1, 0, 8, 3, 12), top: int
 
 
 def slopes(loss: Callable[[F64], float], scores: F64, step: float = 1e-6) -> F64:
-    """The derivative of a loss by finite differences."""
+    """Return the gradient of a loss by finite differences."""
     moves = np.eye(len(scores)) * step
     return np.array([(loss(scores + move) - loss(scores - move)) / (2 * step) for move in moves])
 
 
 def plant_lists(seed: int, interaction: bool = False, queries: int = 60, size: int = 15) -> Dataset:
-    """Labels by thirds of each query's ranking by x0 − 2 x1 + x2 / 2, or by x0 · x1."""
+    """Return labels by thirds of each query's ranking by x0 − 2 x1 + x2 / 2, or by x0 · x1."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(queries * size, 3))
     truth = table[:, 0] * table[:, 1] if interaction else table @ np.array([1.0, -2.0, 0.5])
@@ -56,7 +56,7 @@ def ndcg(model: NetworkRanker, data: Dataset) -> float:
 
 
 def with_constant_query(data: Dataset) -> Dataset:
-    """With one query more in front, whose three documents have label 0 and features like no other's."""
+    """Prepend a query with three documents of label 0 and distinct features."""
     table = np.vstack((np.full((3, data.features.shape[1]), 7.0), data.features))
     labels = np.concatenate((np.zeros(3, np.int32), data.labels))
     return Dataset(table, labels, np.concatenate(([0], data.offsets + 3)), ("nothing relevant", *data.query_ids))
@@ -86,7 +86,7 @@ def check_laws(model: NetworkRanker, work: Path) -> None:
 
 
 def check_parameters(kind: type[NetworkRanker], **bad: Any) -> None:
-    """Each bad value gets a sentence that names its parameter."""
+    """Check that each invalid value is reported with its parameter."""
     common = {"learning_rate": 0.0, "weight_decay": -1.0, "rounds": 0, "early_stopping_rounds": 0, "batch_size": 0,
               "hidden_layers": -1, "hidden_units": 0,
               "activation": "step", "standardize": "no", "seed": -1}  # fmt: skip
@@ -108,7 +108,7 @@ def folds(shared: Path, name: str, work: Path) -> Iterator[tuple[Dataset, Datase
 def five_fold_means(
     shared: Path, name: str, work: Path, model: NetworkRanker, asked: list[tuple[str, str]]
 ) -> list[float]:
-    """The mean over the five test sets of each (measure, convention)."""
+    """Return the mean over the five test sets of each (measure, convention)."""
     rows = []
     for train, valid, test in folds(shared, name, work):
         scores = model.fit(train, eval_set=valid).predict(test)

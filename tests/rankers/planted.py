@@ -13,7 +13,7 @@ from pippin.data.letor import read_letor
 
 
 def queries(labels: list[list[int]], features: NDArray[np.floating[Any]], names: tuple[str, ...] = ()) -> Dataset:
-    """A data set of these queries, given their labels."""
+    """Return a data set with these labels by query."""
     sizes = [len(label) for label in labels]
     flat = np.array([label for item in labels for label in item], np.int32)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -23,7 +23,7 @@ def queries(labels: list[list[int]], features: NDArray[np.floating[Any]], names:
 def plant_dataset(
     seed: int, count: int = 60, size: int = 12, features: int = 5, *, interaction: bool = False
 ) -> Dataset:
-    """Labels 0, 1, 2 by terciles of a linear score, or of a score where only the product of two features counts."""
+    """Return labels 0, 1, 2 by terciles of a linear score, or of a product of two features."""
     rng = np.random.default_rng(seed)
     table = rng.random((count * size, features))
     truth = (table[:, 0] > 0.5) * (table[:, 1] > 0.5) + 0.0 if interaction else 2 * table[:, 0] - table[:, 1]
@@ -35,7 +35,7 @@ def plant_dataset(
 
 
 def with_empty(data: Dataset, seed: int = 9) -> Dataset:
-    """The same data with a query of irrelevant documents in front, whose features go far beyond the others."""
+    """Prepend a query of irrelevant documents with extreme features."""
     extra = np.random.default_rng(seed).normal(0, 100, (7, data.features.shape[1]))
     return Dataset(
         np.concatenate((extra, data.features)), np.concatenate((np.zeros(7, np.int32), data.labels)),

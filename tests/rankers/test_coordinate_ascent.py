@@ -25,14 +25,14 @@ NDCG: dict[str, Any] = {"measure": "NDCG@10", **QUICK}
 
 
 def coarse(seed: int, count: int = 12, size: int = 9, features: int = 4, labels: int = 3) -> Dataset:
-    """Queries with many tied feature values."""
+    """Draw queries with many tied feature values."""
     rng = np.random.default_rng(seed)
     results = [list(rng.integers(0, labels, rng.integers(2, size + 1))) for _ in range(count)]
     return queries(results, np.round(rng.random((sum(map(len, results)), features)), 1))
 
 
 def plain_pass(data: Dataset, order: list[int], weights: F64, measure: str, convention: Any, steps: int) -> F64:
-    """One pass of coordinate ascent as one would write it, with Objective for every step."""
+    """Run one pass of coordinate ascent in plain Python, with Objective for every step."""
     judge = Objective(data, measure, convention)
     weights = weights.copy()
     scores = sum((w * data.features[:, f] for f, w in enumerate(weights)), np.zeros(len(data)))
@@ -132,7 +132,7 @@ def test_the_measure_never_falls(measure: str, line: str) -> None:
 
 
 def without_relevant(data: Dataset, many: int) -> Dataset:
-    """The same data with nothing relevant in the first queries."""
+    """Return the data without relevant documents in the first queries."""
     labels = data.labels.copy()
     labels[: data.offsets[many]] = 0
     return Dataset(data.features, labels, data.offsets, data.query_ids)

@@ -42,7 +42,7 @@ def data() -> Dataset:
 
 
 def permute_test_labels(folds: Folds, fold: str) -> Folds:
-    """The same folds with the labels of one fold's test part in another order."""
+    """Return the folds with permuted labels in one fold's test part."""
     labels = folds.data.labels.copy()
     rows = np.flatnonzero(np.isin(folds.data.qid(), folds.queries[fold]["test"]))
     labels[rows] = np.random.default_rng(4).permutation(labels[rows])

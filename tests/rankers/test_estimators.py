@@ -42,7 +42,7 @@ def quick(name: str, **changes: Any) -> Ranker:
 
 
 def plant_sum(queries: int = 30, size: int = 12, features: int = 6, seed: int = 0) -> Dataset:
-    """Labels follow the sum of two features."""
+    """Return a data set whose labels follow the sum of two features."""
     generator = np.random.default_rng(seed)
     table = generator.random((queries * size, features))
     truth = table[:, 0] + table[:, 1]
@@ -52,7 +52,7 @@ def plant_sum(queries: int = 30, size: int = 12, features: int = 6, seed: int = 
 
 
 def single_query(name: str) -> Ranker:
-    """A ranker for scikit-learn's checks, which know no queries: every document belongs to one query."""
+    """Wrap a ranker for scikit-learn's checks, with all documents in one query."""
     cls = ranker(name)
 
     class OneQuery(cls):  # type: ignore[valid-type, misc]

@@ -28,7 +28,7 @@ RANDOM = {"xendcg"}  # a copy draws numbers of its own
 
 
 def repeat_queries(data: Dataset, times: list[int]) -> Dataset:
-    """Every query as often as asked, under other names."""
+    """Repeat each query the given number of times under new names."""
     parts = []
     for copy in range(max(times)):
         part = data.select(np.flatnonzero(np.array(times) > copy))

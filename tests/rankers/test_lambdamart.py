@@ -25,7 +25,7 @@ F64 = NDArray[np.float64]
 
 
 def plant_features(queries: int = 60, seed: int = 0, interaction: bool = False, features: int = 5) -> Dataset:
-    """Documents whose label follows features 1 and 2: their sum, or their product (an interaction)."""
+    """Return documents whose label follows the sum or the product of features 1 and 2."""
     generator = np.random.default_rng(seed)
     sizes = generator.integers(5, 20, queries)
     table = generator.normal(size=(int(sizes.sum()), features))
@@ -278,7 +278,7 @@ def test_five_folds(shared: Path, tmp_path: Path, collection: str, ndcg: float, 
 
 
 def widest(model: LambdaMART) -> int:
-    """The most leaves that a tree of the model has."""
+    """Return the largest number of leaves of a tree of the model."""
     lines = "\n".join(model.boosters_).split("\n")
     return max(int(line.removeprefix("num_leaves=")) for line in lines if line.startswith("num_leaves="))
 

@@ -25,7 +25,7 @@ from pippin.rankers.listmle import ListMLE, best_first
 
 
 def likelihood(scores: F64, depth: int) -> float:
-    """The loss of one list in its order, as the definition has it."""
+    """Return the loss of one list in its order, by definition."""
     places = range(min(depth or len(scores), len(scores)))
     return sum(float(np.logaddexp.reduce(scores[place:]) - scores[place]) for place in places)
 

@@ -16,7 +16,7 @@ from pippin.rankers.mart import MART
 
 
 def plant_product(queries: int, seed: int) -> Dataset:
-    """Documents whose label follows the product of features 1 and 2."""
+    """Return documents whose label follows the product of features 1 and 2."""
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(10 * queries, 4))
     labels = np.digitize(table[:, 0] * table[:, 1], [0.0, 0.7]).astype(np.int32)

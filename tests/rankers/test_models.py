@@ -29,7 +29,7 @@ DATA = plant_sum(10)
 
 
 def alter_model(model: Ranker, change: Callable[[dict[str, Any]], object]) -> bytes:
-    """A model's file with something changed and the digest made again."""
+    """Return a model file with a changed content and a valid digest."""
     content, arrays = models.read_record(models.to_bytes(model), "model")
     del content["sha256"]
     change(content)

@@ -30,7 +30,7 @@ def data() -> Dataset:
 
 
 def all_pairs(data: Dataset) -> Preferences:
-    """Every pair of unlike labels, which counts 1."""
+    """Return every pair of different labels with weight 1."""
     pairs = [
         (i, j)
         for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True)
@@ -66,7 +66,7 @@ def test_ranksvm_learns_the_same_from_pairs_as_from_labels(data: Dataset, loss: 
 
 
 def single(data: Dataset) -> Dataset:
-    """One relevant document of label 1 in each query."""
+    """Return a data set with one relevant document of label 1 per query."""
     labels = np.zeros(300, np.int32)
     labels[data.offsets[:-1] + np.random.default_rng(4).integers(0, 10, 30)] = 1
     return Dataset(data.features, labels, data.offsets, data.query_ids)

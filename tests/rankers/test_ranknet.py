@@ -26,7 +26,7 @@ from pippin.rankers.ranknet import RankNet, pair_cost, pair_counts, pair_loss
 
 
 def cost(data: Dataset, scores: F64, sigma: float, by_query: bool, ties: bool) -> float:
-    """The cost as the definition has it, pair by pair."""
+    """Return the cost by definition, pair by pair."""
     total = 0.0
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         sums, count = 0.0, 0

@@ -63,7 +63,7 @@ def other() -> Iterator[Dataset]:
 
 
 def of_tasks(data: Dataset) -> Dataset:
-    """The same with queries of two tasks, by their ids."""
+    """Return the data with queries of two tasks, marked by their ids."""
     return replace(data, query_ids=tuple(f"{'AB'[i % 2]}{i}" for i in range(data.queries)))
 
 

@@ -18,7 +18,7 @@ SCORES = np.array([0.3, -0.1, 0.5, 0.0])
 
 
 def plant_product(queries: int, seed: int) -> Dataset:
-    """Documents whose label follows the product of features 1 and 2."""
+    """Return documents whose label follows the product of features 1 and 2."""
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(10 * queries, 4))
     labels = np.digitize(table[:, 0] * table[:, 1], [0.0, 0.7]).astype(np.int32)

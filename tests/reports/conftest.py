@@ -65,7 +65,7 @@ class BrowserPage:
     said: list[str] = field(default_factory=list)
 
     def open(self, file: Path, fragment: str = "", *, draw: bool = True) -> Any:
-        """The page when all is there that a reader would see in the end: nothing moves any more while one clicks."""
+        """Open a page and wait until nothing changes any more."""
         self.page.goto("about:blank")
         self.page.goto(file.as_uri() + fragment)
         self.settle()
@@ -74,7 +74,7 @@ class BrowserPage:
         return self.page
 
     def settle(self) -> Any:
-        """The page when what was asked for has come: the numbers of folds, pairs and queries are unpacked on demand."""
+        """Wait until data decoded on demand has arrived: numbers of folds, pairs and queries."""
         self.page.wait_for_selector(SETTLED)
         return self.page
 

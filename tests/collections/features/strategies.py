@@ -21,7 +21,7 @@ def draw_candidates(
     tokens: int = 60,
     labels: int = 3,
 ) -> Candidates:
-    """A query of these words with random documents; tokens are words of the query now and then."""
+    """Return a query of these words with random documents that sometimes contain them."""
     draw = np.random.default_rng(seed)
     sample = {field: _stream(draw, documents, words, tokens) for field in fields}
     ids = tuple(f"d{i}" for i in range(documents))

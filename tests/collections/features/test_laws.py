@@ -17,7 +17,7 @@ WORDS = tuple("abcdefghiac")  # enough that the order of a sum would show
 
 
 def select_candidates(candidates: Candidates, rows: list[int]) -> Candidates:
-    """These candidates, in this order."""
+    """Return these candidates in this order."""
     fields = {name: select_field(field, rows) for name, field in candidates.fields.items()}
     ids = tuple(candidates.document_ids)
     selected = tuple(ids[i] for i in rows)
@@ -107,7 +107,7 @@ def test_a_feature_of_the_query_is_the_same_for_all(name: str) -> None:
 
 
 def queries_of_all_kinds() -> list[Candidates]:
-    """Queries of one to six words, some said twice, some unknown to the collection, with few or no documents."""
+    """Draw queries of one to six words, some repeated, some unknown, with few or no documents."""
     samples = []
     for seed in range(24):
         words = [*"abcdef"[: 1 + seed % 5], *("a" if seed % 4 == 0 else "")]

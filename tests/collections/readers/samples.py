@@ -92,7 +92,7 @@ def make_warc_record(data: str | bytes) -> bytes:
 
 
 def response(url: str, body: bytes, *headers: str, status: str = "200 OK", trec: str = "") -> bytes:
-    """A WARC record of an HTTP response."""
+    """Return a WARC record of an HTTP response."""
     kind = "" if any(h.lower().startswith("content-type") for h in headers) else "Content-Type: text/html\r\n"
     http = f"HTTP/1.1 {status}\r\n{kind}{''.join(h + chr(13) + chr(10) for h in headers)}\r\n".encode() + body
     return record("response", http, f"WARC-Target-URI: {url}", *([f"WARC-TREC-ID: {trec}"] if trec else []))

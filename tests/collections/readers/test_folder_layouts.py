@@ -23,7 +23,7 @@ from pippin.errors import DataError
 
 
 def plain(name: str) -> str:
-    """The letter that all forms call a document by."""
+    """Return the letter that identifies a document in every layout."""
     return name.removeprefix("corpus/").removesuffix(".txt").removesuffix(".eml").rstrip("12")
 
 

@@ -191,7 +191,7 @@ def test_bad_archives(tmp_path: Path, data: bytes, sentence: str) -> None:
 
 
 def make_response_with_digest(url: str, page: bytes) -> bytes:
-    """A response with the digest of its block, as crawlers write them."""
+    """Return a response with the digest of its block, as crawlers write it."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
     digest = base64.b32encode(hashlib.sha1(block).digest()).decode()
     return record("response", block, f"WARC-Target-URI: {url}", f"WARC-Block-Digest: sha1:{digest}")

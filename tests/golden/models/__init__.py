@@ -15,7 +15,7 @@ ARCHIVE = HERE / "recorded.tar.xz"
 
 
 def unpack_models() -> dict[str, bytes]:
-    """The files of the archive by name."""
+    """Return the files of the archive by name."""
     with tarfile.open(ARCHIVE) as archive:
         return {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
 

@@ -51,7 +51,7 @@ def run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def documents(folder: Path) -> None:
-    """Values of two digits, so that many equal a threshold; those that are 0 are left out."""
+    """Draw values with two digits, so that many equal a threshold; zeros are omitted."""
     random = np.random.default_rng(7)
     for name, queries in (("train", 30), ("test", 12)):
         plain, full = [], []

@@ -9,7 +9,7 @@ from tests.definitions.query import UNDEFINED, Label, Query, twin
 
 
 def discount(query: Query, rank: int) -> float:
-    """What a gain counts at this rank (from 1)."""
+    """Return the discount factor of a rank (from 1)."""
     if query.convention.discount == "log2":
         return 1 / math.log2(1 + rank)
     if query.convention.discount == "log10":
@@ -30,7 +30,7 @@ def best_dcg(query: Query, depth: int | None, gain: Callable[[Label], float] | N
 
 
 def ideal_depth(query: Query) -> int | None:
-    """How many documents of the ideal ranking count in NDCG@k."""
+    """Return the number of documents of the ideal ranking in NDCG@k."""
     if query.convention.ideal_depth == "none":
         return None
     if query.convention.ideal_depth == "list":
@@ -66,7 +66,7 @@ def ndcg(query: Query) -> float:
 
 @twin("MeanNDCG")
 def mean_ndcg(query: Query) -> float:
-    """The mean of NDCG@1 .. NDCG@n."""
+    """Return the mean of NDCG@1 … NDCG@n."""
     if best_dcg(query, None) == 0:
         return UNDEFINED
     at = [_discount_gains(query, query.gains[:k]) / best_dcg(query, k) for k in range(1, query.n + 1)]
@@ -123,7 +123,7 @@ def r_precision(query: Query) -> float:
 @twin("RR")
 @twin("nAUC_mrr")
 def rr(query: Query) -> float:
-    """One over the rank of the first relevant document."""
+    """Return 1 / rank of the first relevant document."""
     ranks = [r for r in query.relevant_ranks if r <= query.depth]
     return 1 / ranks[0] if ranks else 0.0
 
@@ -135,7 +135,7 @@ def err(query: Query) -> float:
 
 
 def stops(query: Query) -> list[float]:
-    """The chance of a user to stop at each document."""
+    """Return the probability that a user stops at each document."""
     top = query.convention.err_max_grade
     if top == "data":
         top = max(query.top, *(label or 0 for label in query.ranked), 0)
@@ -163,7 +163,7 @@ def rbp(query: Query, p: float = 0.8) -> float:
 
 @twin("Bpref")
 def bpref(query: Query) -> float:
-    """As trec_eval has it; without a judged non-relevant document 0 (trectools) or undefined with a hit (ranx)."""
+    """Return bpref as trec_eval, or 0 without judged non-relevant documents (trectools)."""
     rule, negative = query.convention.bpref_no_nonrelevant, query.convention.bpref_negative_labels
     if negative != "ignore":
         listed = query.convention.relevance_threshold if negative == "hit" else 0
@@ -208,7 +208,7 @@ def relevant_in_top_k(query: Query) -> float:
 
 @twin("F1", {"beta": 2.0})
 def f_measure(query: Query, beta: float = 1.0) -> float:
-    """The weighted harmonic mean of precision and recall."""
+    """Return the weighted harmonic mean of precision and recall."""
     p, r = precision(query), query.hits() / query.all_relevant if query.all_relevant else UNDEFINED
     if math.isnan(r):
         return UNDEFINED
@@ -217,7 +217,7 @@ def f_measure(query: Query, beta: float = 1.0) -> float:
 
 @twin("num_ret")
 def num_ret(query: Query) -> float:
-    """Documents in the list."""
+    """Return the length of the list."""
     return float(query.n)
 
 

@@ -38,7 +38,7 @@ class Query:
         self.depth = self.n if self.cutoff is None else min(self.cutoff, self.n)
 
     def _settle(self) -> None:
-        """What the convention says of judgements that are none, of documents without one, and of levels."""
+        """Apply the convention's rules for negative labels, unjudged documents and relevance levels."""
         if self.convention.negative_labels == "unjudged":
             self.ranked = [None if label is not None and label < 0 else label for label in self.ranked]
             self.judged = [label for label in self.judged if label >= 0]
@@ -94,7 +94,7 @@ class Query:
         return self.cutoff is not None and self.n < self.cutoff
 
     def gain(self, label: Label) -> float:
-        """What a label is worth."""
+        """Return the gain of a label."""
         convention = self.convention
         if label is None or label <= 0 or label < convention.gain_threshold:
             return 0.0
@@ -111,7 +111,7 @@ class Query:
         return float(2**label - 1) if str(convention.gain).startswith("exp2") else float(convention.gain[label])
 
     def signed_gain(self, label: Label) -> float:
-        """The same in DCG and NDCG, where a label below 0 may count as it is."""
+        """Return the gain in DCG and NDCG, where negative labels may have negative gains."""
         if label is not None and label < 0 and self.convention.negative_labels != "zero":
             exponential = self.convention.negative_labels == "gain" and str(self.convention.gain).startswith("exp2")
             return 2**label - 1 if exponential else float(label)
@@ -160,7 +160,7 @@ def value(
     kind: str, ranked: Sequence[Label], judged: Sequence[int], convention: Convention, cutoff: int | None = None,
     top: int | None = None, **parameters: float,
 ) -> float:  # fmt: skip
-    """A measure's value for one query as it counts in the mean; NaN: the query is left out."""
+    """Return a measure's value for one query as it counts in the mean; NaN if the query is skipped."""
     query = Query(ranked, judged, convention, cutoff, top)
     knows = convention.negative_labels == "label" and kind in ("NDCG", "nAUC_ndcg")  # undefined where gains add up to 0
     knows |= convention.bpref_no_nonrelevant == "undefined" and kind == "Bpref"
@@ -183,7 +183,7 @@ def value(
 
 
 def _round_value(found: float, convention: Convention) -> float:
-    """A value as it is kept."""
+    """Round a value as the convention does."""
     if math.isnan(found):
         return found
     if convention.value_rounding == "half-up-2":

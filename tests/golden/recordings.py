@@ -33,7 +33,7 @@ Row = dict[str, str]
 
 
 def rows(name: str) -> list[Row]:
-    """The rows of a map."""
+    """Return the rows of a mapping file."""
     with (HERE / name).open(newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
@@ -52,7 +52,7 @@ def pack(outputs: Path, forms: Path) -> None:
 
 
 def recordings() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Each recording: whose, of which case, from which form of input, and what it holds."""
+    """Yield each recording: program, case, input form and content."""
     with tarfile.open(ARCHIVE) as archive:
         forms: dict[str, str] = {}
         for entry in archive:
@@ -68,7 +68,7 @@ def recordings() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
 
 
 def run_eval(inputs: Path, case: str, form: str, tool: str, options: str, measures: list[str]) -> Any:
-    """What `pippin eval` says, as its JSON has it."""
+    """Return the JSON of `pippin eval`."""
     ends = ("letor4.txt", "scores") if form == "letor" else ("qrels", "run")
     files = [str(inputs / f"{case}.{end}") for end in ends]
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
@@ -82,20 +82,20 @@ def run_eval(inputs: Path, case: str, form: str, tool: str, options: str, measur
 
 
 def near(ours: Any, theirs: Any, tolerance: float) -> bool:
-    """As the checker beside the data sets compares."""
+    """Compare two numbers with the tolerance of the golden checker."""
     missing = [value is None or (isinstance(value, float) and math.isnan(value)) for value in (ours, theirs)]
     return all(missing) if any(missing) else abs(ours - theirs) <= tolerance * max(1.0, abs(theirs))
 
 
 def between(ours: list[Any], theirs: Any, tolerance: float) -> bool:
-    """Whether a value is ours, or where there are two of ours, lies between them."""
+    """Return whether a value equals ours, or lies between ours if there are two."""
     if len(ours) == 1 or None in (*ours, theirs) or near(ours[0], theirs, tolerance):
         return near(ours[0], theirs, tolerance)
     return near(ours[1], theirs, tolerance) or min(ours) < theirs < max(ours)
 
 
 def unstable(recording: dict[str, Any], field: str, key: str) -> set[str]:
-    """Queries (or means) whose value hangs on the order of the input."""
+    """Return the queries (or means) whose value depends on the order of the input."""
     listed = recording.get(field, [])
     if isinstance(listed, dict):
         listed = listed.get(key, [])
@@ -125,7 +125,7 @@ def compare(inputs: Path, name: str) -> dict[str, list[str]]:
 
 
 def coverage() -> str:
-    """By evaluator: its numbers, those that the map compares or not; and the values of all queries."""
+    """Return, by evaluator, its numbers, those that are compared partly or not at all, and all values."""
     full, shuffled = (
         {(row["recorded"], row["key"], row["form"]) for row in rows(name)} for name in ("modern.tsv", SHUFFLED)
     )
@@ -153,13 +153,13 @@ def coverage() -> str:
 
 
 def _has_error(recording: dict[str, Any], key: str) -> bool:
-    """Whether the original raised an error for a query, or for the mean, of this number."""
+    """Return whether the original raised an error for a query, or for the mean, of this number."""
     values = ((recording.get("per_query") or {}).get(key) or {}).values()
     return any(isinstance(value, dict) for value in (*values, (recording.get("mean") or {}).get(key)))
 
 
 def _comparable_values(key: str, recording: dict[str, Any], shuffles: bool) -> Iterator[tuple[str, Any]]:
-    """The values of a number that can be compared: of queries by their ids, and of the mean.
+    """Return the values of a number that can be compared: by query, and the mean.
 
     Those that depend on the order of the input cannot, unless the tool shuffles it; nor can errors.
     """
@@ -174,7 +174,7 @@ def _comparable_values(key: str, recording: dict[str, Any], shuffles: bool) -> I
 
 
 def _misses(row: Row, recording: dict[str, Any], found: list[Any], shuffles: bool) -> Iterator[str]:
-    """Where what was found, under each order of ties, is not what was recorded."""
+    """Return where our values, under each order of ties, differ from the recorded ones."""
     measure, tolerance = row["measure"], float(row["tolerance"])
     for what, theirs in _comparable_values(row["key"], recording, shuffles):
         ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in found]

@@ -10,6 +10,9 @@ from importlib.util import find_spec
 
 from pippin.errors import MissingDependency
 
+# The command with which the pages install Pippin; `pip install pippin` once a release is on a package index. Hints such
+# as `pip install 'pippin[report]'` work before that, too: pip keeps the installed Pippin and adds the extra.
+INSTALL = "pip install ."
 # module → (name of the package, extra that installs it)
 PACKAGES = {
     "pandas": ("pandas", "pandas"),

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from html import escape
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -271,7 +272,7 @@ _PROGRESS_DISABLED: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 class ProgressBar:
-    """Show the progress of long work on standard error: a bar on a terminal, elsewhere a line every ten seconds."""
+    """Show the progress of long work: a bar on a terminal or in a notebook, elsewhere a line every ten seconds."""
 
     def __init__(self, total: int, title: str) -> None:
         self.total, self.title, self.done = total, title, 0
@@ -280,6 +281,7 @@ class ProgressBar:
         self.terminal = self.stream.isatty() and not self.silent and os.environ.get("TERM") != "dumb"
         self.start_time = self.last_update = time.monotonic()
         self._display = self._start_display() if self.terminal else None
+        self._notebook = None if self.silent else _start_notebook_display()
 
     def _start_display(self) -> Any:
         from rich.console import Console
@@ -312,6 +314,10 @@ class ProgressBar:
             refresh = now - self.last_update >= 0.05 or self.done == self.total
             self._display.update(task, completed=self.done, total=self.total, item=text, refresh=refresh)
             self.last_update = now if refresh else self.last_update
+        elif self._notebook is not None:
+            if now - self.last_update >= 0.2 or self.done == self.total:
+                self._notebook.update(_NotebookBar(self.title, self.done, self.total, self._estimate(now), item))
+                self.last_update = now
         elif now - self.last_update >= _SECONDS_BETWEEN_LINES and not self.silent:
             line = f"{self.title}: {self.done} of {self.total}{self._estimate(now)}{item and f'; {item}'}"
             self.stream.write(terminal_of(self.stream).text(line) + "\n")
@@ -330,6 +336,31 @@ class ProgressBar:
         """Remove the bar."""
         if self._display is not None:
             self._display.stop()
+        if self._notebook is not None:
+            self._notebook.update(_NotebookBar("", 0, 0, "", ""))
+
+
+class _NotebookBar:
+    """The state of a progress bar, as HTML for a notebook; nothing if the work has no steps."""
+
+    def __init__(self, title: str, done: int, total: int, estimate: str, item: str) -> None:
+        self.html = f'<progress value="{done}" max="{total}"></progress> ' if total else ""
+        text = f"{title}: {done} of {total}{estimate}{item and f'; {item}'}" if total else ""
+        self.html, self.text = self.html + escape(text), text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _start_notebook_display() -> Any:
+    """Return the handle of an output of the running notebook cell, or None outside notebooks."""
+    shell = sys.modules.get("IPython")
+    if shell is None or type(shell.get_ipython()).__name__ != "ZMQInteractiveShell":
+        return None
+    return shell.display.display(_NotebookBar("", 0, 0, "", ""), display_id=True)
 
 
 @contextmanager

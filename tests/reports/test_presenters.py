@@ -130,7 +130,7 @@ def test_tools_without_a_value_are_reported_with_the_reason() -> None:
     evaluation = evaluate(labels, scores, "ERR", "all", qid=qid)
     assert "gdeval refuses labels above 4" in evaluation.left_out["gdeval"]
     assert "gdeval" not in evaluation
-    assert "gdeval is left out: label 5 is above" in repr(evaluation)
+    assert "gdeval is left out: gdeval refuses labels above 4" in repr(evaluation)
     assert "gdeval is left out" in evaluation._repr_html_()
     with pytest.raises(ConventionError, match="label 5 is above"):
         evaluate(labels, scores, "ERR", ["xgboost", "gdeval"], qid=qid)

@@ -87,7 +87,7 @@ class Registry(Generic[T]):
         if origin is not None:
             self._import_modules()
         if self.of is not None and not isinstance(item, self.of):
-            raise PluginError(f"the {self.kind} {name!r} must be a {self.of.__name__}, not {item!r}")
+            raise PluginError(f"the {self.kind} {name!r} must be a {self.of.__name__}, got {item!r}")
         if name in self._items and (origin is None or not origin.is_reload_of(self._origins.get(name))):
             sources = [str(source) for source in (self._origins.get(name), origin) if source is not None]
             suffix = f": by {', '.join(sources)}" if sources else ""
@@ -209,7 +209,7 @@ def lazy_attributes(package: str, modules: Mapping[str, str]) -> Callable[[str],
 def register_class(registry: Registry[Any], name: str, base: type, cls: C) -> C:
     """Register a subclass of `base` and set its attribute `name`."""
     if not (isinstance(cls, type) and issubclass(cls, base)):
-        raise PluginError(f"the {registry.kind} {name!r} must be a subclass of {base.__name__}, not {cls!r}")
+        raise PluginError(f"the {registry.kind} {name!r} must be a subclass of {base.__name__}, got {cls!r}")
     registry.register(name, cls)
     cls.name = name  # type: ignore[attr-defined]
     return cls

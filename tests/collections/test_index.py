@@ -308,7 +308,7 @@ def damage(folder: Path, how: str) -> None:
     [
         ("version", "this index is of version 99"),
         ("file", "damaged: 2.postings.bin is missing"),
-        ("short", "damaged: 2.postings.bin has 4 bytes, but index.json says"),
+        ("short", "damaged: 2.postings.bin has 4 bytes, but index.json states"),
         ("flipped", "damaged: 1.tokens.bin: bytes .* differ from what was written"),
         ("streams", "does not describe it"),
         ("format", "has another format"),

@@ -89,7 +89,7 @@ def test_levels_count_rounds() -> None:
 def test_no_pages_and_bad_weights() -> None:
     weights = Neighborhood(GRAPH, np.zeros(0, np.int64), make_scored(SCORES)).uniform()
     assert propagate(weights, np.zeros(0), 0.85).shape == (0,)
-    with pytest.raises(DataError, match=r"alpha must be from 0 to 1, not 1\.5"):
+    with pytest.raises(DataError, match=r"alpha must be between 0 and 1, got 1\.5"):
         propagate(weights, SCORES, 1.5)
     two = Neighborhood(Graph.of(2, [0, 1], [1, 0]), np.arange(2), make_scored(np.ones(2)))
     with pytest.raises(DataError, match=r"propagation did not converge in 2 rounds: change 1\.28"):

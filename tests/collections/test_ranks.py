@@ -74,7 +74,7 @@ def test_no_convergence_is_an_error_with_the_residual() -> None:
     graph = random_graph(0)
     with pytest.raises(DataError, match=r"PageRank did not converge in 3 rounds: change 0\.\d+, tolerance 1e-12"):
         pagerank(graph, rounds=3)
-    with pytest.raises(DataError, match="damping of PageRank must be at least 0 and below 1, not 1"):
+    with pytest.raises(DataError, match="damping of PageRank must be at least 0 and below 1, got 1"):
         pagerank(graph, damping=1.0)
     with pytest.raises(DataError, match="HITS did not converge"):
         hits(graph.matrix(), tolerance=0.0, rounds=3)

@@ -137,7 +137,7 @@ def test_topical_ranks_of_empty_graphs() -> None:
 def test_impossible_alpha_and_rounds() -> None:
     graph = random_graph(0)
     plain = pagerank(graph).values
-    with pytest.raises(DataError, match="from 0 to 1, not 2"):
+    with pytest.raises(DataError, match="between 0 and 1, got 2"):
         topical_pagerank(graph, plain, np.ones((40, 1)), alpha=2)
     with pytest.raises(DataError, match="topical PageRank did not converge"):
         topical_pagerank(graph, plain, np.random.default_rng(0).dirichlet(np.ones(2), 40), rounds=1)

@@ -26,8 +26,8 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"features": np.zeros(3)}, r"features must be a table of float32 or float64, not float64\(3,\)"),
-        ({"features": np.zeros((3, 2), np.int64)}, r"a table of float32 or float64, not int64\(3, 2\)"),
+        ({"features": np.zeros(3)}, r"features must be a table of float32 or float64, got float64 of shape \(3,\)"),
+        ({"features": np.zeros((3, 2), np.int64)}, r"a table of float32 or float64, got int64 of shape \(3, 2\)"),
         ({"labels": np.zeros(3)}, "labels must be 3 32-bit integers"),
         ({"labels": np.zeros(2, np.int32)}, "labels must be 3 32-bit integers"),
         ({"offsets": np.array([0, 1, 3], np.int32)}, "offsets must be 64-bit integers"),

@@ -50,8 +50,8 @@ def test_a_file_that_names_its_queries_keeps_them(tmp_path: Path) -> None:
     ("sizes", "said"),
     [
         ("3\n4\n", "rank.train.query: the queries have 7 documents, and "),
-        ("3\nx\n", "rank.train.query:2: the size of a query is a number, not 'x'"),
-        ("3\n0\n", "rank.train.query:2: the size of a query is a whole number from 1, not 0"),
+        ("3\nx\n", "rank.train.query:2: the size of a query must be a number, got 'x'"),
+        ("3\n0\n", "rank.train.query:2: the size of a query must be a positive integer, got 0"),
     ],
 )
 def test_sizes_that_do_not_fit_are_reported(folder: Path, sizes: str, said: str) -> None:

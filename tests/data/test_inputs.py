@@ -106,7 +106,7 @@ def test_wrong_pairs_are_reported(write: Write) -> None:
         (lambda: coerce_scores([1.0], judgements), "q holds judgements, which need a run"),
         (
             lambda: coerce_scores([object()], data),
-            "scores are numbers, a run, a dict of dicts, a table or a file, not list",
+            "scores must be numbers, a run, a dict of dicts, a table or a file, got list",
         ),
         (lambda: coerce_scores(np.ones((2, 2)), data), r"a list of numbers, not a table of shape \(2, 2\)"),
         (lambda: coerce_scores("missing", data), "there is no such file"),

@@ -166,7 +166,7 @@ def test_folders_that_are_no_partitions(letor: Path, tmp_path: Path) -> None:
 def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "d.txt"
     path.write_text("1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = b\n0 qid:3 1:1\n")
-    with pytest.raises(DataError, match="at least one document"):
+    with pytest.raises(DataError, match="documents per partition must be at least 1, got 0"):
         write_partitions(path, tmp_path / "parts", 0)
     monkeypatch.setattr("pippin.data.partitions.iter_letor_chunks", small_stretches)
     with pytest.raises(DataError, match="a document of query 3 or a later one has no id"):

@@ -170,7 +170,7 @@ def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     content = labels.read_bytes()
     for size in (len(content) - 2, 20, 0):
         labels.write_bytes(content[:size])
-        assert_refused(path, f"labels.npy has {size} bytes, but manifest.json says {len(content)}")
+        assert_refused(path, f"labels.npy has {size} bytes, but manifest.json states {len(content)}")
     labels.unlink()
     assert_refused(path, "labels.npy is missing")
     labels.write_bytes(content[:-2])
@@ -178,7 +178,7 @@ def test_missing_truncated_and_foreign_columns(path: Path) -> None:
     assert_refused(path, "labels.npy is truncated")
     np.save(labels, np.array([1, 0, 2, 3], np.int32))
     forge(path, FORMAT)
-    assert_refused(path, r"labels.npy holds int32\[4\], but the manifest says int32\[3\]")
+    assert_refused(path, r"labels.npy holds int32\[4\], but the manifest states int32\[3\]")
     np.save(labels, np.array([1.0, 0, 2]))
     forge(path, FORMAT)
     assert_refused(path, r"labels.npy holds float64\[3\]")

@@ -136,3 +136,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         made = target == "gallery.md" or target.startswith(("reference/", "https://", "http://"))
         assert made or (page.parent / target).exists(), target
+
+
+def test_files_named_by_pages_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.py")]
+    pattern = re.compile(r"`((?:tests|src|benchmarks|tools|examples|docs)/[\w./-]+\.\w+)`")
+    missing = [
+        (page.name, name)
+        for page in pages
+        for name in pattern.findall(page.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    ]
+    assert missing == []

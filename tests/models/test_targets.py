@@ -186,7 +186,7 @@ def test_unknown_names_and_options(tmp_path: Path) -> None:
         export_kind("lambdamart", "lightgmb", tmp_path)
     with pytest.raises(UnknownName, match="no option of solr is called 'stoer'"):
         export_kind("lambdamart", "solr", tmp_path, options={"stoer": "x"})
-    with pytest.raises(ConventionError, match="precision of onnx is double or float, not 'half'"):
+    with pytest.raises(ConventionError, match="precision of onnx must be double or float, got 'half'"):
         export_kind("lambdamart", "onnx", tmp_path, options={"precision": "half"})
 
 

@@ -85,7 +85,7 @@ def test_drop_ins_take_it_before_their_name(tmp_path: Path) -> None:
         (MEASURE.format(name="NDCG", factor=1), "the measure 'NDCG' is registered twice: by bad"),
         (MINE + MINE, "the measure 'Mine' is registered twice: by bad"),
         ("from pippin.evaluation.measures import MEASURE_DEFINITIONS\nMEASURE_DEFINITIONS.register('Mine', 7)",
-         "the measure 'Mine' must be a MeasureDefinition, not 7"),
+         "the measure 'Mine' must be a MeasureDefinition, got 7"),
         ("from pippin.rankers import register\n@register('mine')\nclass A:\n    pass",
          "the ranker 'mine' must be a subclass of Ranker"),
     ],

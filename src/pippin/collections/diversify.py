@@ -85,7 +85,7 @@ def diversify(
     """
     name, trade_off = parse_method(method)
     if depth < 1:
-        raise DataError(f"depth must be at least 1, not {depth}")
+        raise DataError(f"depth must be at least 1, got {depth}")
     run = run if isinstance(run, Run) else parse_run(run)
     index = load_index(index)[0]
     subtopics = group_by_query(load_queries(subqueries, query_field))
@@ -125,7 +125,7 @@ def parse_method(text: str) -> tuple[str, float]:
     except ValueError:
         trade_off = np.nan
     if not 0 <= trade_off <= 1:
-        raise ConventionError(f"{name} needs a trade-off from 0 to 1, as in {name}({TRADE_OFFS[name]}), not {text!r}")
+        raise ConventionError(f"{name} needs a trade-off from 0 to 1, as in {name}({TRADE_OFFS[name]}), got {text!r}")
     return name, trade_off
 
 
@@ -135,7 +135,7 @@ def group_by_query(subtopics: Sequence[Query]) -> Mapping[str, list[Query]]:
     for subtopic in subtopics:
         query, dot, _ = subtopic.id.rpartition(".")
         if not dot:
-            raise DataError(f"subtopic ids are a query id, a dot and a name, as in 201.1, not {subtopic.id}")
+            raise DataError(f"invalid subtopic id {subtopic.id}: expected a query id, a dot and a name, as in 201.1")
         grouped.setdefault(query, []).append(subtopic)
     return grouped
 
@@ -157,7 +157,7 @@ def mmr(scores: Floats, similarity: Floats, trade_off: float = 0.7, depth: int |
     [0.0, -2.0, -1.0]
     """
     if similarity.shape != (len(scores), len(scores)):
-        raise DataError(f"similarity must be {len(scores)} by {len(scores)}, not {similarity.shape}")
+        raise DataError(f"similarity must be {len(scores)} by {len(scores)}, got {similarity.shape}")
     relevance, nearest = scale_to_unit(scores), np.zeros(len(scores))
 
     def marginal_value(selected: int | None) -> Floats:
@@ -187,7 +187,7 @@ def xquad(
     count = coverage.shape[1]
     weights = np.full(count, 1 / max(1, count)) if weights is None else np.asarray(weights, np.float64)
     if weights.shape != (count,):
-        raise DataError(f"{count} subtopics need {count} weights, not {weights.shape}")
+        raise DataError(f"{count} subtopics need {count} weights, got {weights.shape}")
     relevance, uncovered = scale_to_unit(scores), np.ones(count)
     relevance = relevance / max(float(relevance.sum()), 1e-12)
 

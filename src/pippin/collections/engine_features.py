@@ -61,7 +61,7 @@ def make_templates(
             result.mapping[bound.text] = {"name": name, "number": number, **entry}
     for name, expression in (functions or {}).items():
         if name in result.mapping or not re.fullmatch(r"[A-Za-z]\w*", name):
-            raise DataError(f"the name of a function is a new name of letters, digits and _, not {name!r}")
+            raise DataError(f"invalid function name {name!r}: use an unused name of letters, digits and _")
         number = len(result.mapping) + len(result.unsupported) + 1
         result.mapping[name] = {"name": name, "number": number, **_FUNCTIONS[engine](expression)}
     return result

@@ -190,7 +190,7 @@ def search(
         raise DataError("give either one query or queries, such as --queries FILE")
     top = top if top is not None else 1000 if query is None else 10
     if top < 1:
-        raise DataError(f"top must be at least 1, not {top}")
+        raise DataError(f"top must be at least 1, got {top}")
     index = load_index(index)[0]
     parsed = (Query("query", query),) if query is not None else load_queries(queries or (), query_field)
     words = [tuple(terms) for terms in index.analyse_many(entry.text for entry in parsed)]
@@ -231,7 +231,7 @@ def _parse_model(text: str, field: str) -> BoundFeature | None:
         return None
     features = parse_features(f"{MODEL_NAMES.get(name, name)}{bracket}{parameters}@{field}")
     if len(features) != 1:
-        raise ConventionError(f"a retrieval model is one feature, not {len(features)} ({text})")
+        raise ConventionError(f"a retrieval model must be one feature, got {len(features)} ({text})")
     return features[0]
 
 

@@ -88,7 +88,7 @@ class SourceTable:
                 raise self.error(f"the column {name!r} must hold strings or whole numbers")
             column = column.cast(pyarrow.int64(), safe=False)
         if types.is_boolean(column.type) or types.is_nested(column.type) or types.is_null(column.type):
-            raise self.error(f"the column {name!r} must hold strings or whole numbers, not {column.type}")
+            raise self.error(f"the column {name!r} must hold strings or whole numbers, got {column.type}")
         return column
 
     def is_numeric(self, name: str) -> bool:

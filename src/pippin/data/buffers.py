@@ -127,7 +127,7 @@ def insert_query_ids(data: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
     invalid = (sizes < 1) | (sizes != np.floor(sizes))
     if invalid.any():
         row = int(np.flatnonzero(invalid)[0])
-        raise DataError(f"the size of a query is a whole number from 1, not {sizes[row]:g}", name + QUERY, row + 1)
+        raise DataError(f"the size of a query must be a positive integer, got {sizes[row]:g}", name + QUERY, row + 1)
     if int(sizes.sum()) != len(rows):
         raise DataError(f"the queries have {int(sizes.sum()):,} documents, and {name} has {len(rows):,}", name + QUERY)
     stem = "-".join(Path(name).name.split())
@@ -152,7 +152,7 @@ def _read_numbers(file: str, quantity: str) -> NDArray[np.float64]:
             try:
                 numbers.append(float(line))
             except ValueError:
-                raise DataError(f"{quantity} is a number, not {line.strip()!r}", file, number) from None
+                raise DataError(f"{quantity} must be a number, got {line.strip()!r}", file, number) from None
     return np.array(numbers, np.float64)
 
 

@@ -280,7 +280,9 @@ class Dataset(FrameConvertible, FrozenRecord, eq=False):
     def __post_init__(self) -> None:
         features: Any = self.stored_features
         if features.ndim != 2 or features.dtype not in (np.float32, np.float64):
-            raise DataError(f"features must be a table of float32 or float64, not {features.dtype}{features.shape}")
+            raise DataError(
+                f"features must be a table of float32 or float64, got {features.dtype} of shape {features.shape}"
+            )
         rows = len(features)
         if self.labels.dtype != np.int32 or self.labels.shape != (rows,):
             raise DataError(f"labels must be {rows} 32-bit integers")

@@ -176,7 +176,7 @@ class Folds:
             The same queries with parts train, vali and test.
         """
         if not 0 < share < 1:
-            raise DataError(f"the share of validation queries must be between 0 and 1, not {share:g}")
+            raise DataError(f"the share of validation queries must be between 0 and 1, got {share:g}")
         queries: dict[str, dict[str, I64]] = {}
         for number, (fold, parts) in enumerate(self.queries.items()):
             if "vali" in parts:
@@ -271,7 +271,7 @@ def cut_queries(
     ([21, 21, 21, 21, 22], [157, 157, 157, 157, 156])
     """
     if k < 3:
-        raise ConventionError(f"folds need at least 3 parts (train, vali, test), not {k}")
+        raise ConventionError(f"folds need at least 3 parts (train, vali, test), got {k}")
     if queries < k:
         count = "1 query" if queries == 1 else f"{queries:,} queries"
         raise ConventionError(f"{count} cannot be cut into {k} folds; use fewer folds or more queries")

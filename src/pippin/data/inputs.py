@@ -162,7 +162,7 @@ def _coerce_scores(
         scores = np.ascontiguousarray(x, np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"scores are numbers, a run, a dict of dicts, a table or a file, not {type(x).__name__}"
+            f"scores must be numbers, a run, a dict of dicts, a table or a file, got {type(x).__name__}"
         ) from None
     is_row_per_query = scores.shape == (len(judgements.query_ids), *set(np.diff(judgements.offsets).tolist()))
     if scores.ndim != 1 and not is_row_per_query:

@@ -55,7 +55,7 @@ def read_letor(
 def check_missing_value(missing_value: str) -> None:
     """Raise unless the value of omitted features is `zero` or `null`."""
     if missing_value not in {"zero", "null"}:
-        raise DataError(f"missing_value must be 'zero' or 'null', not {missing_value!r}")
+        raise DataError(f"missing_value must be 'zero' or 'null', got {missing_value!r}")
 
 
 def parse_queries(
@@ -92,7 +92,7 @@ def parse_queries(
 def _table(rows: int, width: int, dtype: np.dtype[Any], text: int, file: str) -> NDArray[Any]:
     """Allocate a dense table, or raise if it exceeds the limits."""
     if dtype not in (np.float32, np.float64):
-        raise DataError(f"features are float32 or float64, not {dtype}")
+        raise DataError(f"features must be float32 or float64, got {dtype}")
     size = rows * width * dtype.itemsize
     check_size(size, text, f"{rows:,} documents × {width:,} features take", file)
     memory = memory_size()

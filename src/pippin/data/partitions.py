@@ -146,7 +146,7 @@ class PartitionWriter:
 
     def __init__(self, folder: Path, rows: int) -> None:
         if rows < 1:
-            raise DataError(f"a partition needs at least one document, not {rows}")
+            raise DataError(f"documents per partition must be at least 1, got {rows}")
         self.folder, self.rows = folder, rows
         self.parts: list[Partition] = []
         self.lowest, self.highest = 2**31, -(2**31)
@@ -284,7 +284,7 @@ def check_partitions(folder: str | os.PathLike[str]) -> Partitions:
         if not file.schema_arrow.equals(schema):
             raise DataError(f"the columns differ from those of {partitions.parts[0].file}", path)
         if file.metadata.num_rows != part.documents:
-            raise DataError(f"{file.metadata.num_rows} documents, but the manifest says {part.documents}", path)
+            raise DataError(f"{file.metadata.num_rows} documents, but the manifest states {part.documents}", path)
         with wrap_arrow_errors(path):
             for query in _iter_queries(file, path):
                 first = file_of_query.setdefault(query, part.file)

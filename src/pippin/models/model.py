@@ -44,7 +44,7 @@ class ScoringRules:
         if any(precision not in PRECISIONS for precision in precisions) or self.operator not in ("<=", "<"):
             raise ValueError("invalid scoring rules: unknown precision or operator")
         if self.missing not in MISSING_RULES:
-            raise ValueError(f"missing values are {' or '.join(MISSING_RULES)}, not {self.missing!r}")
+            raise ValueError(f"missing must be {' or '.join(MISSING_RULES)}, got {self.missing!r}")
 
     def sentence(self, trees: bool = True) -> str:
         """Describe the rules for trees, or for linear models and networks.

@@ -350,7 +350,7 @@ def read_bytes(path: str | os.PathLike[str], first: int | None = None) -> bytes:
     except FileNotFoundError:
         raise DataError("there is no such file", path) from None
     except IsADirectoryError:
-        raise DataError("this is a folder, and a model is one file", path) from None
+        raise DataError("this is a folder; expected a model file", path) from None
     except OSError as error:
         raise DataError(f"this file cannot be read ({error.strerror})", path) from None
     if len(content) > LARGEST:

@@ -82,7 +82,7 @@ class VerifiedFile:
             raise DataError(f"{self.name} is not a column")
         file_shape, is_fortran, file_dtype = np.lib.format.read_array_header_1_0(header)
         if list(file_shape) != shape or file_dtype != np.dtype(dtype).newbyteorder("<") or is_fortran:
-            raise DataError(f"{self.name} holds {file_dtype}{list(file_shape)}, but the manifest says {dtype}{shape}")
+            raise DataError(f"{self.name} holds {file_dtype}{list(file_shape)}, but the manifest states {dtype}{shape}")
         body = self.data[header.tell() :]
         if len(body) != file_dtype.itemsize * int(np.prod(file_shape, dtype=object)):
             raise DataError(f"{self.name} is truncated")

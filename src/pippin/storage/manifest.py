@@ -285,7 +285,7 @@ class Manifest:
         except OSError as error:
             raise DataError(f"{name} cannot be read ({error.strerror})") from None
         if len(data) != size or len(sums) != -(-size // BLOCK):
-            raise DataError(f"{name} has {len(data):,} bytes, but {self.format.file} says {size}")
+            raise DataError(f"{name} has {len(data):,} bytes, but {self.format.file} states {size}")
         identity = (state.st_dev, state.st_ino, state.st_mtime_ns)
         if self._checked.get(name, (None,))[0] != identity:
             self._checked[name] = identity, np.zeros(len(sums), np.uint8)

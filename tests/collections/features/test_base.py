@@ -44,16 +44,16 @@ def test_several_features_stand_between_commas_or_blanks() -> None:
         ("gof@title", "no feature is called 'gof'; did you mean gov"),
         ("tf", "tf needs a field, as in tf@title"),
         ("tf@title, tf@title", "the feature tf@title is given twice"),
-        ("tf@", "a feature is written name"),
+        ("tf@", "invalid feature"),
         ("bm25(k9=1)@title", "no parameter of bm25 is called 'k9'; did you mean"),
         ("bm25(0.9)@title", "parameters are written name=value"),
         ("bm25(b=0.1,b=0.2)@title", "b is given twice"),
-        ("bm25(b=2)@title", r"b must be a number in \[0, 1\], not '2'"),
-        ("bm25(k1=inf)@title", r"k1 must be a number in \[0, inf\), not 'inf'"),
+        ("bm25(b=2)@title", r"b must be a number in \[0, 1\], got '2'"),
+        ("bm25(k1=inf)@title", r"k1 must be a number in \[0, inf\), got 'inf'"),
         ("bm25(k1=nan)@title", r"k1 must be a number in"),
-        ("lmir_jm(lambda=0)@title", r"lambda must be a number in \(0, 1\], not '0'"),
+        ("lmir_jm(lambda=0)@title", r"lambda must be a number in \(0, 1\], got '0'"),
         ("unordered_bigrams(window=2.5)@title", "window must be a whole number in"),
-        ("idf(form=odd)@title", "form must be probabilistic or plain, not 'odd'"),
+        ("idf(form=odd)@title", "form must be probabilistic or plain, got 'odd'"),
         ("ohsumed(k1=1)", "a feature set has no parameters"),
         ("ohsumed@title", r"needs 3 fields, as in @title\+abstract\+whole"),
     ],
@@ -111,7 +111,7 @@ def test_every_feature_says_what_it_is(name: str) -> None:
 def test_a_feature_gives_a_value_per_candidate() -> None:
     candidates = draw_candidates(3, ("a",))
     few = replace(FEATURES["tf"], compute=lambda candidates, field: np.zeros(1))
-    with pytest.raises(PluginError, match=rf"must return one value per candidate, {len(candidates)}, not \(1,\)"):
+    with pytest.raises(PluginError, match=rf"must return one value per candidate, {len(candidates)}, got \(1,\)"):
         extract(candidates, [BoundFeature(few, "title")])
 
 

@@ -88,7 +88,7 @@ class BoundFeature:
         values = self.feature.compute(queries, *([] if field is None else [field]), **arguments)
         values = np.asarray(values, np.float64)
         if values.shape != (len(queries),):
-            raise PluginError(f"{self} must return one value per candidate, {len(queries)}, not {values.shape}")
+            raise PluginError(f"{self} must return one value per candidate, {len(queries)}, got {values.shape}")
         return values
 
     def __str__(self) -> str:
@@ -250,7 +250,7 @@ def _parse(text: str) -> list[BoundFeature]:
     """Parse one feature, or all features of a set."""
     match = _SYNTAX.fullmatch(text.strip())
     if match is None:
-        raise ConventionError(f"a feature is written name(parameter=value)@field, not {text!r}")
+        raise ConventionError(f"invalid feature {text!r}: expected name(parameter=value)@field")
     name, parameters, field = match["name"], match["parameters"], match["field"]
     if _is_set(name):
         if parameters is not None:
@@ -305,7 +305,7 @@ def _parameter(feature: Feature, key: str, value: str, text: str) -> Parameter:
     if isinstance(default, str):
         choices = feature.limits[key].split(" | ") if key in feature.limits else [value]
         if value not in choices:
-            raise ConventionError(f"{text}: {key} must be {' or '.join(choices)}, not {value!r}")
+            raise ConventionError(f"{text}: {key} must be {' or '.join(choices)}, got {value!r}")
         return value
     limits = feature.limits.get(key, "[0, inf)")
     try:
@@ -314,7 +314,7 @@ def _parameter(feature: Feature, key: str, value: str, text: str) -> Parameter:
         number = math.nan
     if not _is_inside(number, limits):
         kind = "a whole number" if isinstance(default, int) else "a number"
-        raise ConventionError(f"{text}: {key} must be {kind} in {limits}, not {value!r}")
+        raise ConventionError(f"{text}: {key} must be {kind} in {limits}, got {value!r}")
     return number
 
 

@@ -37,4 +37,4 @@ def days_since_epoch(text: str) -> float:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() / _SECONDS_PER_DAY
     except ValueError:
-        raise ConventionError(f"age: on must be a date such as 2026-12-31, or {NEWEST}, not {text!r}") from None
+        raise ConventionError(f"age: on must be a date such as 2026-12-31, or {NEWEST}, got {text!r}") from None

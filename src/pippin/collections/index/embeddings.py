@@ -176,7 +176,7 @@ class Embeddings:
     def nearest(self, queries: Sequence[Query], *, top: int = 1000) -> tuple[tuple[Ints, ...], tuple[F64, ...]]:
         """Find the nearest documents of each query: their numbers, and their scores."""
         if top < 1:
-            raise DataError(f"top must be at least 1, not {top}")
+            raise DataError(f"top must be at least 1, got {top}")
         pairs = [self._nearest(vector, top) for vector in self.queries(queries)]
         return tuple(numbers for numbers, _ in pairs), tuple(scores for _, scores in pairs)
 
@@ -190,7 +190,7 @@ def embed(
     Vectors that exist for the same index, model and passages are opened instead.
     """
     if words < 1 or most < 1:
-        raise DataError(f"words and most must be at least 1, not {words} and {most}")
+        raise DataError(f"words and most must be at least 1, got {words} and {most}")
     record = {"index": index.digest, "model": encoder.digest, "size": encoder.size, "words": words, "most": most,
               "streams": None if fields is None else list(fields)}  # fmt: skip
     if FORMAT.is_at(path):

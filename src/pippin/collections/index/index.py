@@ -380,9 +380,9 @@ class Index:
             Number of documents.
         field : str
             Name of a text field.
-        k1 : float, default K1
+        k1 : float, default 2.5
             Saturation of term frequencies in BM25.
-        b : float, default B
+        b : float, default 0.8
             Strength of the length normalisation in BM25, from 0 to 1.
         """
         return self.search_many([words], n, field=field, k1=k1, b=b)[0]
@@ -400,14 +400,14 @@ class Index:
             Number of documents per query.
         field : str
             Name of a text field.
-        k1 : float, default K1
+        k1 : float, default 2.5
             Saturation of term frequencies in BM25.
-        b : float, default B
+        b : float, default 0.8
             Strength of the length normalisation in BM25, from 0 to 1.
         """
         self._check_parameters(field, k1, b)
         if n < 0:
-            raise DataError(f"the number of documents must be at least 0, not {n}")
+            raise DataError(f"the number of documents must be at least 0, got {n}")
         distinct = [tuple(dict.fromkeys(words)) for words in queries]
         terms = self.term_numbers([word for words in distinct for word in words])
         offsets = np.cumsum([0, *map(len, distinct)])
@@ -422,9 +422,9 @@ class Index:
             Analysed words of the query.
         field : str
             Name of a text field.
-        k1 : float, default K1
+        k1 : float, default 2.5
             Saturation of term frequencies.
-        b : float, default B
+        b : float, default 0.8
             Strength of the length normalisation, from 0 to 1.
         """
         self._check_parameters(field, k1, b)

@@ -40,7 +40,7 @@ def write_index(
 ) -> None:
     """Build the index of a collection at `target`; an existing one stays until the new one is complete."""
     if memory < MIN_MEMORY:
-        raise DataError(f"indexing needs at least {MIN_MEMORY >> 20}M of memory, not {memory:,} bytes")
+        raise DataError(f"indexing needs at least {MIN_MEMORY >> 20}M of memory, got {memory:,} bytes")
     with (
         FORMAT.new_folder(target) as folder,
         ArrayWriter(folder) as files,

@@ -87,7 +87,7 @@ def _stationary(
     """Return the fixed point of x = (1−d)/N + d·(pull(x) + x(dangling)/N)."""
     pages = len(is_dangling)
     if not 0 <= damping < 1:
-        raise DataError(f"the damping of {name} must be at least 0 and below 1, not {damping}")
+        raise DataError(f"the damping of {name} must be at least 0 and below 1, got {damping}")
     if not pages:
         return Rank(np.zeros(0), 0, 0.0)
     dangling = np.flatnonzero(is_dangling)
@@ -194,7 +194,7 @@ def propagate(
     With `levels`, compute that many rounds from h = S; else until no value changes by more than `tolerance`·max|S|.
     """
     if not 0 <= alpha <= 1:
-        raise DataError(f"alpha must be from 0 to 1, not {alpha}")
+        raise DataError(f"alpha must be between 0 and 1, got {alpha}")
     self_share = alpha if alpha_is_self else 1.0 - alpha
     if self_share == 1.0 or not values.size:
         return self_share * values

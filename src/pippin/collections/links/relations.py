@@ -92,7 +92,7 @@ def write_similarity(
     The most similar documents come first: at most `top`, those with a similarity above `least`.
     """
     if top is not None and top < 1:
-        raise ConventionError(f"top must be at least 1, not {top}")
+        raise ConventionError(f"top must be at least 1, got {top}")
     pairs = matrices.items() if isinstance(matrices, Mapping) else matrices
     with atomic_write(path) as file:
         file.write(_HEADER.format(description).encode())

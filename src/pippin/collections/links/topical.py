@@ -166,7 +166,7 @@ def topical_pagerank(
     PageRank, from which the iteration starts, so that topics sum to it.
     """
     if not 0 <= alpha <= 1:
-        raise DataError(f"alpha must be from 0 to 1, not {alpha}")
+        raise DataError(f"alpha must be between 0 and 1, got {alpha}")
     if not graph.pages:
         return Rank(np.zeros_like(topics), 0, 0.0)
     pull = Pull(graph)

@@ -137,7 +137,7 @@ class Analyzer:
             raise UnknownName("stemmer", self.stem, stemmers())
         if self.shortest < 1 or not 1 <= self.limit < 1 << 31:
             raise DataError(
-                f"shortest must be at least 1 and limit from 1 to 2^31 - 1, not {self.shortest} and {self.limit}"
+                f"shortest must be at least 1 and limit from 1 to 2^31 - 1, got {self.shortest} and {self.limit}"
             )
 
     @cached_property

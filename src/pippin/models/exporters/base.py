@@ -108,7 +108,7 @@ def as_mapping(features: Any) -> FeatureMapping:
         except (ValueError, RecursionError):
             raise DataError("a mapping of features is a JSON file, and this is invalid JSON", path) from None
     if not isinstance(features, dict):
-        raise DataError("a mapping of features is a JSON object, or in Python a dict by feature", path)
+        raise DataError("invalid feature mapping: expected a JSON object, or a dict in Python", path)
     entries = {}
     for feature, value in features.items():
         entry = {"name": value} if isinstance(value, str) else value
@@ -198,7 +198,7 @@ class Exporter:
                 raise UnknownName(f"option of {self.name}", name, self.options)
             choices = self.options[name].choices
             if choices and str(value) not in choices:
-                raise ConventionError(f"{name} of {self.name} is {' or '.join(choices)}, not {value!r}")
+                raise ConventionError(f"{name} of {self.name} must be {' or '.join(choices)}, got {value!r}")
             resolved[name] = str(value)
         return resolved
 

@@ -68,7 +68,7 @@ def _parse_version(text: str) -> tuple[int, ...]:
     if text == "main":
         return _HAS_MISSING_AS_ZERO
     if not re.fullmatch(r"\d+(\.\d+)*", text):
-        raise ConventionError(f"version of opensearch-ltr is a release such as 3.8, or main, not {text!r}")
+        raise ConventionError(f"version of opensearch-ltr must be a release such as 3.8, or main, got {text!r}")
     return tuple(map(int, text.split(".")[:2]))
 
 

@@ -303,3 +303,19 @@ def test_the_output_names_the_top_grade_of_err() -> None:
         "the query's largest label (rankeval)"
     )
     assert evaluation_record(evaluations["official"])["max_label"] == {"ERR": 2}
+
+
+def test_a_note_names_the_tool_whose_order_of_ties_is_unknown() -> None:
+    qrels = {query: {f"{query}{i}": int(i == 0) for i in range(10)} for query in ("q", "r")}
+    run = {query: dict.fromkeys(documents, 1.0) for query, documents in qrels.items()}
+    evaluations = evaluate(qrels, run, "AP@5", ["torchmetrics", "trec_eval9"])
+    (note,) = (note for note in table([*evaluations.values()]).notes if "does not know" in note)
+    assert note.startswith("torchmetrics sorts the tied documents of 2 queries in an order that Pippin does not know")
+    assert evaluation_record(evaluations["torchmetrics"])["unknown_order"] == 2
+    alone = evaluate({"q": qrels["q"]}, {"q": run["q"]}, "AP@5", "torchmetrics")  # one query: no sort by query
+    assert alone.unknown_order == 0
+    distinct = {query: {d: -float(i) for i, d in enumerate(documents)} for query, documents in qrels.items()}
+    assert evaluate(qrels, distinct, "AP@5", "torchmetrics").unknown_order == 0
+    labels, qid = [1, *[0] * 299], [1] * 300
+    assert evaluate(labels, [1.0] * 300, "P@1", "recpack", qid=qid).unknown_order == 1
+    assert evaluate(labels, [1.0] * 300, "P@5", "recpack", qid=qid).unknown_order == 0

@@ -16,7 +16,7 @@ from pippin.data.qrels import Qrels, Run
 from pippin.data.streaming import LazyRun, RankedRun
 from pippin.display import Plottable, ResultsByTool
 from pippin.errors import ConventionError, PluginError, UnknownName
-from pippin.evaluation.convention import AXES, Convention
+from pippin.evaluation.convention import AXES, SORT_DEPENDENT_TIES, Convention
 from pippin.evaluation.measures import MEASURE_DEFINITIONS, Measure
 from pippin.evaluation.measures.notation import text_of
 from pippin.evaluation.rank import SortCache, apply_convention, order_key, sort_lists
@@ -82,6 +82,14 @@ class Evaluation(Plottable, FrozenRecord, eq=False):
     def mean(self) -> dict[str, float]:
         """Measure as requested → mean over the queries that count."""
         return {c.requested_name: c.mean for c in self.columns}
+
+    @property
+    def unknown_order(self) -> int:
+        """Number of queries with tied documents that the tool leaves in an order that Pippin does not know."""
+        limit, documents = self.tool.order_limit, self.counts.get("documents")
+        if limit is None or documents is None:
+            return self.counts.get("unknown_order", 0)
+        return self.counts["tied"] if documents > limit.documents and self.counts["queries"] > 1 else 0
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float]]:
@@ -405,7 +413,20 @@ def evaluate_rankings(
         top = max(ranking.max_label or 0, ranking.largest_label) if depends_on_max_label(measure, convention) else None
         columns.append(MeasureResult(text, measure, convention, ranking.query_ids, values, mean, weights, order, top))
     first = rankings.for_convention(columns[0].convention)
-    return Evaluation(tool, dict(overrides), name, tuple(columns), count_queries(first, columns))
+    counts = count_queries(first, columns) | count_unknown_orders(first, columns, tool)
+    return Evaluation(tool, dict(overrides), name, tuple(columns), counts)
+
+
+def count_unknown_orders(ranking: Ranking, columns: Sequence[MeasureResult], tool: Tool) -> dict[str, int]:
+    """Count the documents or the tied queries that decide whether Pippin knows the tool's order of tied documents."""
+    limit = tool.order_limit
+    if limit is None or not any(
+        c.convention.ties in SORT_DEPENDENT_TIES and limit.cutoff in (None, c.measure.cutoff) for c in columns
+    ):
+        return {}
+    if limit.of == "run":
+        return {"documents": len(ranking.labels)}
+    return {"unknown_order": int((ranking.tied_queries() & (ranking.sizes() > limit.documents)).sum())}
 
 
 def depends_on_max_label(measure: Measure, convention: Convention) -> bool:

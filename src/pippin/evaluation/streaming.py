@@ -89,7 +89,8 @@ def join(parts: Sequence[Evaluation], order: Mapping[str, int] | None = None) ->
     """
     first = parts[0]
     columns = tuple(_join_columns([part.columns[i] for part in parts], order) for i in range(len(first.columns)))
-    counts = {key: sum(part.counts[key] for part in parts) for key in first.counts}
+    keys = dict.fromkeys(key for part in parts for key in part.counts)
+    counts = {key: sum(part.counts.get(key, 0) for part in parts) for key in keys}
     return Evaluation(first.tool, first.overrides, first.name, columns, {**counts, "cutoff": first.counts["cutoff"]})
 
 

@@ -45,7 +45,7 @@ def table(evaluations: Sequence[Evaluation], format: str = "table") -> Table:
         rows.append(row)
     headers = [*(["run"] if several else []), "tool", *measures]
     notes = _notes(evaluations)
-    notes += _top_grades(evaluations)
+    notes += [*_top_grades(evaluations), *_unknown_orders(evaluations)]
     if extended:
         notes.append(_EXTENSION)
     if evaluations[0].ties is not None:
@@ -95,7 +95,7 @@ def per_query_table(evaluations: Sequence[Evaluation], format: str = "table") ->
     ]
     if format != "csv":
         rows.append(["all", *(format_number(column.mean, _digits(column, format)) for column, _ in columns)])
-    notes = [*_notes(evaluations), *_top_grades(evaluations)]
+    notes = [*_notes(evaluations), *_top_grades(evaluations), *_unknown_orders(evaluations)]
     if any(header.endswith("*") for header in headers):
         notes.append(_EXTENSION)
     return Table(headers, rows, notes=notes).render(format)
@@ -159,6 +159,19 @@ def _top_grades(evaluations: Sequence[Evaluation]) -> list[str]:
     return notes
 
 
+def _unknown_orders(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return a note per tool whose sort leaves tied documents in an order that Pippin does not know."""
+    counts: dict[str, int] = {}
+    for e in evaluations:
+        counts[e.tool.name] = max(counts.get(e.tool.name, 0), e.unknown_order)
+    return [
+        f"{tool} sorts the tied documents of {count:,} {'query' if count == 1 else 'queries'} in an order that Pippin "
+        "does not know: its own value may differ (--ties-range shows by how much)"
+        for tool, count in counts.items()
+        if count
+    ]
+
+
 def _under(evaluation: Evaluation) -> str:
     """Return the tool, its title and version, and the changed axes."""
     tool, changed = evaluation.tool, changes_text(evaluation.overrides)
@@ -192,6 +205,8 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "per_query": {measure: _all_json(values) for measure, values in evaluation.per_query.items()},
     }
     max_labels = {c.requested_name: c.max_label for c in evaluation.columns if c.max_label is not None}
+    if evaluation.unknown_order:
+        record["unknown_order"] = evaluation.unknown_order
     if max_labels:
         record["max_label"] = max_labels
     if evaluation.ties is not None:

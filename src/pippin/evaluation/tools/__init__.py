@@ -53,6 +53,14 @@ class LabelLimit(FrozenRecord):
                 raise ConventionError(f"{tool} refuses labels {side} {limit} in {measure}: found label {label}")
 
 
+class OrderLimit(FrozenRecord):
+    """Number of documents up to which Pippin knows the order in which a tool leaves tied documents."""
+
+    documents: int
+    of: Literal["query", "run"] = "query"  # documents of the query, or of all queries that are evaluated
+    cutoff: int | None = None  # the only cutoff that the limit concerns
+
+
 MeasureAlias = tuple[str, str]  # regular expression of a tool's name, and its replacement in Pippin's notation
 
 
@@ -71,6 +79,7 @@ class Tool(FrozenRecord):
     measure_aliases: tuple[MeasureAlias, ...] = ()
     unsupported: tuple[str, ...] = ()  # behaviour that no convention expresses
     label_limits: tuple[LabelLimit, ...] = ()
+    order_limit: OrderLimit | None = None
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:

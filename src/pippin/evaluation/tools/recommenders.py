@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.tools import Tool, Variant, kinds, register
+from pippin.evaluation.tools import OrderLimit, Tool, Variant, kinds, register
 
 BINARY = Convention(gain="binary", ties="input", query_selection="both", err_max_grade=4, printed_digits=6)
 USERS = BINARY.replace(empty=None)
@@ -59,6 +59,7 @@ register(Tool(
                (r"RBP(@\d+)? normalize=True", r"RBPnorm(p=0.85)\1"), (r"RecipRank(@\d+)?", r"RR\1"),
                (r"Precision(@\d+)?", r"P\1")),
     unsupported=("tied scores in lists of 10,000 documents and more: several threads sort those",),
+    order_limit=OrderLimit(9_999),
 ))  # fmt: skip
 register(Tool(
     "implicit", "implicit", "0.7.3", "implicit/evaluation.pyx", USERS.replace(query_selection="relevant",
@@ -95,6 +96,7 @@ register(Tool(
     measure_aliases=((r"HitRatio@(\d+)", r"Success@\1"), (r"(NDCG|NCRR)@-1", r"\1"), (r"MRR", r"RR"), (r"MAP", r"AP"),
                (r"Precision@(\d+)", r"P@\1")),
     unsupported=("tied scores of more than 256 items in all measures but MAP and AUC: NumPy sorts these otherwise",),
+    order_limit=OrderLimit(256),
 ))  # fmt: skip
 register(Tool(
     "recpack", "RecPack", "0.3.6", "recpack/metrics", USERS.replace(ties="argpartition-of-all"),
@@ -106,6 +108,7 @@ register(Tool(
                (r"HitK\((\d+)\)", r"Hits@\1"), (r"PrecisionK\((\d+)\)", r"P@\1"), (r"RecallK\((\d+)\)", r"Recall@\1"),
                (r"ReciprocalRankK\((\d+)\)", r"RR@\1")),
     unsupported=("tied scores of more than 256 items at a cutoff of 1: NumPy changes its argpartition there",),
+    order_limit=OrderLimit(256, cutoff=1),
 ))  # fmt: skip
 register(Tool(
     "elliot", "Elliot", "0.3.1", "sisinflab/elliot, elliot/evaluation/metrics/accuracy, fc27efe",

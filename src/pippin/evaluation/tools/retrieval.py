@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pippin.evaluation.convention import Convention
-from pippin.evaluation.tools import Tool, Variant, kinds, register
+from pippin.evaluation.tools import OrderLimit, Tool, Variant, kinds, register
 
 _FIXED = Convention(err_max_grade=4)
 TREC = _FIXED.replace(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
@@ -99,6 +99,7 @@ register(Tool(
     group="retrieval", measure_aliases=((r"ce.negative:(ndcg@\d+)", r"\1"), (r"ce.negative:mrr@(\d+)", r"RR@\1"),
                                   (r"ce.negative:map", r"AP")),
     unsupported=("tied scores of more than 256 candidates in MRR: NumPy sorts these otherwise",),
+    order_limit=OrderLimit(256),
 ))  # fmt: skip
 _TORCH_HITS = {"score_floor": "zero", "ap_denominator": "found", "ties": "topk"}
 register(Tool(
@@ -130,6 +131,7 @@ register(Tool(
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=pos\)", r"FallOut(empty=1)\1"),
                (r"RetrievalFallOut(@\d+)?\(empty_target_action=skip\)", r"FallOut(all_relevant_lists=drop)\1")),
     unsupported=("tied scores of more than 16 documents among other queries: all are sorted by query, not stably",),
+    order_limit=OrderLimit(16, "run"),
 ))  # fmt: skip
 _TRECTOOLS = TREC.replace(
     score_precision="float64",

@@ -23,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 Done = subprocess.CompletedProcess[str]
-# What the commands import when they begin; whatever looks for plug-ins is left to them.
+# What the commands import when they begin; whatever looks for plugins is left to them.
 PACKAGES = ("pippin.cli", "pippin.rankers", "pippin.rankers.steps", "pippin.collections.features")
 MODULES = (
     "pippin.benchmarks.runner",

@@ -63,7 +63,7 @@ def test_both_ways_at_once(tmp_path: Path, folder: Path) -> None:
 def test_a_broken_plug_in_is_reported(tmp_path: Path, folder: Path, value: str, text: str, sentence: str) -> None:
     path = install(tmp_path / "site", "bringer", {"pippin.measures": {"Mine": value}}, bad=text)
     line = query_tf(pippin(*EVAL, "-m", "Mine", cwd=folder, path=path))
-    assert line == f"pippin: the plug-in 'Mine' of bringer 1.0 (pippin.measures: {value}) {sentence}"
+    assert line == f"pippin: the plugin 'Mine' of bringer 1.0 (pippin.measures: {value}) {sentence}"
 
 
 def test_a_promise_of_a_name_that_pippin_has(tmp_path: Path, folder: Path) -> None:

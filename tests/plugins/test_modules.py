@@ -113,7 +113,7 @@ def test_two_files_cannot_have_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("1 / 0", "the plug-in mine.py failed: ZeroDivisionError: division by zero (mine.py, line 6)"),
+        ("1 / 0", "the plugin mine.py failed: ZeroDivisionError: division by zero (mine.py, line 6)"),
         ("[1.0]", "Mine must return 2 numbers, one per query, not float64(1,)"),
         ("'many'", "Mine must return 2 numbers, one per query, not <U4()"),
     ],

@@ -49,11 +49,11 @@ def test_all_meet_all_and_points_are_summed(duels: Chain, test: Dataset) -> None
     assert isinstance(step, Tournament)
     table, scores = np.asarray(test.features), duels.predict(test)
     assert step.comparisons_ == test.queries * 9 * 8 // 2
-    remaining = step.estimators_[0]
+    pair_ranker = step.estimators_[0]
     for start, end in [*pairwise(test.offsets.tolist())][:3]:
         points = dict.fromkeys(range(start, end), 0.0)
         for a, b in combinations(range(start, end), 2):
-            first, second = remaining.predict(np.array([[*table[a], *table[b]], [*table[b], *table[a]]]))
+            first, second = pair_ranker.predict(np.array([[*table[a], *table[b]], [*table[b], *table[a]]]))
             won = np.tanh((first - second) / step.scale_)
             points[a] += won
             points[b] -= won

@@ -24,7 +24,7 @@ class PluginEntryPoint:
         return f"{dist.name} {dist.version}" if dist is not None else "an unknown package"
 
     def __str__(self) -> str:
-        return f"the plug-in {self.name!r} of {self.package} ({self.point.group}: {self.point.value})"
+        return f"the plugin {self.name!r} of {self.package} ({self.point.group}: {self.point.value})"
 
     def load(self) -> None:
         """Import the module of the entry point."""

@@ -95,7 +95,7 @@ def plugin_error(error: BaseException) -> PluginError | None:
         file = Path(frame.filename).resolve()
         for root in _ROOTS & {file, *file.parents}:
             reason = f"{type(error).__name__}: {error} ({file.name}, line {frame.lineno})"
-            return PluginError(f"the plug-in {root.name} failed: {reason}")
+            return PluginError(f"the plugin {root.name} failed: {reason}")
     return None
 
 

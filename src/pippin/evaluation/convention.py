@@ -71,6 +71,7 @@ class Axes(TypedDict, total=False):
     confidence: str
     subtopics: str
     bpref_no_nonrelevant: str
+    bpref_negative_labels: str
     rbp_gain: str
     apply_cutoff: bool
     value_rounding: str | int

@@ -1,12 +1,14 @@
 """Measure learning from clicks: propensities, rankers, peers and interleaving.
 
-    python benchmarks/clicks.py MQ2008 [propensities] [learning] [peers] [interleaving] [--seeds 3] [--sessions 100]
-        [--worlds cascade …] [--rankers ranksvm …]
+    python benchmarks/clicks.py MQ2008 [propensities] [learning] [peers] [interleaving] [selection] [--seeds 3]
+        [--sessions 100] [--worlds cascade …] [--rankers ranksvm …]
 
 MQ2008 is a folder with folds, or with S1.txt … S5.txt. Clicks are simulated from training labels alone, on the lists of
 a RankSVM that saw five queries. Rounds and C are chosen on the validation part by NDCG@10 (official). Values are means
 over all test queries and seeds; `closed` is the part of the gap between naive clicks and true labels that is closed,
 with a 95 % interval by drawing queries anew; p is of a paired randomisation test against naive, after Holm.
+`selection` uses `synthetic_sets.letor_like` instead: curves over the number of sessions, with true propensities,
+complete lists and no clipping as controls.
 Peers learn from one row per document shown; their number of trees is chosen on the same validation part.
 """
 
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from synthetic_sets import letor_like
 
 from pippin.benchmarks.studies.baselines import closed_share
 from pippin.benchmarks.studies.clicks import PEERS, Predict, select_trees
@@ -46,9 +49,9 @@ WORLDS: Mapping[str, Mapping[str, Any]] = {
     "position-based, eta 1": {},
     "position-based, eta 2": {"eta": 2.0},
     "position-based, noise 0.3": {"noise": 0.3},
-    "trust in high ranks": {"people": "trust"},
-    "dependent clicks": {"people": "dcm"},
-    "cascade": {"people": "cascade"},
+    "trust in high ranks": {"click_model": "trust"},
+    "dependent clicks": {"click_model": "dcm"},
+    "cascade": {"click_model": "cascade"},
 }
 # How clicks are taken → what `clicked` is told; a number is the eta that is believed in
 LINES: Mapping[str, Mapping[str, Any]] = {
@@ -59,6 +62,7 @@ LINES: Mapping[str, Mapping[str, Any]] = {
     "ips, true eta": {"propensities": "true"},
     "ips, eta 0.5 believed": {"propensities": 0.5},
     "ips, eta 2 believed": {"propensities": 2.0},
+    "dr, em": {"debias": "dr"},
     "pairwise": {"debias": "pairwise"},
 }
 
@@ -166,7 +170,7 @@ def show_learning(folds: Sequence[Parts], options: argparse.Namespace) -> None:
 
 def lines_of(world: str, ranker: str) -> list[str]:
     """Return the lines that apply: assumed values of eta only if there is one, all lines in the first world."""
-    items = ["naive", "ips, em", "pairwise"]
+    items = ["naive", "ips, em", "dr, em", "pairwise"]
     if "eta" in world:
         items += ["ips, true eta", "ips, swaps"]
     if world == next(iter(WORLDS)):
@@ -207,6 +211,40 @@ def _peer(grow: Callable[..., Predict], debiased: bool, sessions: int) -> Callab
         return select_trees(train, vali, log, grow, debiased, sessions, MEASURE[0])(test)
 
     return scores
+
+
+def show_selection(options: argparse.Namespace) -> None:
+    """Curves over sessions where lists are longer than what is shown, with controls, for one seed."""
+    train, valid, test = letor_like(12, 500), letor_like(14, 200), letor_like(13, 1500)
+    whole = int(np.diff(train.offsets).max())
+    lines: Mapping[str, tuple[int, Mapping[str, Any]]] = {
+        "naive": (RANKS, {"debias": "naive"}), "ips, em": (RANKS, {}),
+        "ips, true propensities": (RANKS, {"propensities": examination(RANKS, 1.0)}),
+        "ips, true propensities, all documents shown": (whole, {"propensities": examination(whole, 1.0)}),
+        "the same without clipping": (whole, {"propensities": examination(whole, 1.0), "clip": 1e-9}),
+        "dr, em": (RANKS, {"debias": "dr"}),
+    }  # fmt: skip
+    for ranker in options.rankers:
+
+        def value(data: Dataset, ranker: str = ranker) -> str:
+            if ranker == "lambdamart":
+                model: Any = LambdaMART(rounds=300, early_stopping_rounds=50).fit(data, eval_set=valid)
+            else:
+                model = train_ranker(ranker, data, valid)
+            return f"{Objective(test, *MEASURE).mean(model.predict(test)):.4f}"
+
+        print(
+            f"\n### {ranker}: true labels {value(train)}\n\n| people | line | 10 | 100 | 1,000 |\n|---|---|--:|--:|--:|"
+        )
+        for world in options.worlds:
+            for line, (depth, learning) in lines.items():
+                if world != "position-based, eta 1" and "propensities" in learning:
+                    continue  # the controls are those of one click model
+                cells = []
+                for sessions in (10, 100, 1000):
+                    log = Clicks(sessions=sessions, depth=depth, **WORLDS[world]).log(train)
+                    cells.append(value(from_clicks(train, log, **learning)))
+                print(f"| {world} | {line} | {' | '.join(cells)} |", flush=True)
 
 
 def show_interleaving(folds: Sequence[Parts]) -> None:
@@ -251,6 +289,8 @@ def main() -> None:
         show_learning(folds, options)
     if "peers" in options.parts:
         show_peers(folds, options)
+    if "selection" in options.parts:
+        show_selection(options)
     if "interleaving" in options.parts:
         show_interleaving(folds)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from pippin.clicks.logs import ClickLog, Counts
-from pippin.clicks.propensity import Propensities, by_em, by_regression, by_swaps, preferences, propensities
-from pippin.clicks.simulation import ClickModelParameters, examination, simulate
+from pippin.clicks.propensity import (
+    Propensities,
+    by_em,
+    by_regression,
+    by_swaps,
+    estimate_relevance,
+    preferences,
+    propensities,
+)
+from pippin.clicks.simulation import ClickModelParameters, attraction, examination, simulate
 from pippin.data.dataset import Dataset
 from pippin.errors import ConventionError, DataError, UnknownName
 
@@ -149,11 +159,68 @@ def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
         assert dict(zip(keys, result.weights, strict=True)) == pytest.approx(weights)
 
 
+def test_doubly_robust_estimates_are_those_of_a_loop(data: Dataset) -> None:
+    """The correction of the regression follows the formula; documents that were never shown keep its prediction."""
+    part = data.select(range(4))
+    log = simulate(part, by_feature(part), sessions=200, depth=4, swap_rate=0.5)
+    given = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
+    relevance, exposure = estimate_relevance(log, part, given)
+    seen, clicked = np.zeros(len(part)), np.zeros(len(part))
+    for item, rank, click in zip(log.items, log.ranks, log.clicks, strict=True):
+        seen[item] += max(given.values[rank - 1], 0.01)
+        clicked[item] += click
+    assert exposure == pytest.approx(seen)
+    shown = np.flatnonzero(seen)
+    assert 0 < len(shown) < len(part)
+    # Without any information of the features, the regression is the mean click rate of the shown documents.
+    flat = replace(part, features=np.zeros((len(part), 1)))
+    relevance, _ = estimate_relevance(log, flat, given)
+    unseen = np.setdiff1d(np.arange(len(part)), shown)
+    predicted = relevance[unseen[0]]
+    assert relevance[unseen] == pytest.approx(np.full(len(unseen), predicted))
+    least = 10 / np.sqrt(800) * 200
+    for row in shown:
+        expected = predicted + (clicked[row] - seen[row] * predicted) / max(seen[row], least)
+        assert relevance[row] == pytest.approx(expected)
+
+
+def test_doubly_robust_estimates_approach_the_truth_with_sessions(data: Dataset) -> None:
+    part = data.select(range(20))
+    true = attraction(part.labels, 0.1, int(part.labels.max()))
+    errors = []
+    for sessions in (10, 100, 1000, 10_000):
+        log = simulate(part, by_feature(part), sessions=sessions, depth=5, swap_rate=0.3)
+        relevance, exposure = estimate_relevance(log, part, Propensities(examination(5, 1.0), "true"))
+        shown = exposure > 0
+        errors.append(float(np.abs(relevance - true)[shown].mean()))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.02
+
+
+def test_doubly_robust_pairs_have_a_shown_document(data: Dataset) -> None:
+    part = data.select(range(4))
+    log = simulate(part, by_feature(part), sessions=50, depth=3, swap_rate=0.5)
+    given = Propensities(examination(3, 1.0), "true")
+    relevance, exposure = estimate_relevance(log, part, given)
+    pairs = preferences(log, part, "dr", given)
+    query = part.qid()
+    expected = {
+        (i, j): relevance[i] - relevance[j]
+        for i in range(len(part))
+        for j in range(len(part))
+        if query[i] == query[j] and relevance[i] > relevance[j] and (exposure[i] > 0 or exposure[j] > 0)
+    }
+    keys = zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True)
+    assert dict(zip(keys, pairs.weights, strict=True)) == pytest.approx(expected)
+    with pytest.raises(ConventionError, match="dr needs propensities"):
+        preferences(log, part, "dr")
+
+
 def test_invalid_preferences_are_refused(data: Dataset) -> None:
     log = ClickLog.of([("elsewhere", ["1", "2"], [True, False])])
     with pytest.raises(DataError, match="check that the ids are the same"):
         preferences(log, data, "naive")
-    with pytest.raises(ConventionError, match="debias must be ips, pairwise, naive"):
+    with pytest.raises(ConventionError, match="debias must be ips, dr, pairwise, naive"):
         preferences(log, data, "magic")
     with pytest.raises(DataError, match="numbers above 0"):
         Propensities(np.array([1.0, 0.0]), "given")

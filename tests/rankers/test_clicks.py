@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,19 @@ def test_the_step_is_its_log_by_hand(data: Dataset) -> None:
     assert np.array_equal(model.predict(data), by_hand.predict(data))
 
 
+@pytest.mark.parametrize("click_model", ["pbm", "trust", "dcm", "cascade"])
+def test_more_clicks_never_hurt(click_model: str) -> None:
+    """NDCG@10 does not fall with the number of sessions, although only three of twelve documents are shown."""
+    train, valid, test = plant_sum(60), plant_sum(20, seed=1), plant_sum(60, seed=2)
+    values = []
+    for sessions in (10, 100, 1000):
+        step = f"clicks(dr,depth=3,swap_rate=0.3,sessions={sessions},click_model={click_model},propensities=true)"
+        model = pippin.train(train, f"{step} > lambdamart", valid=valid, lambdamart__rounds=60)
+        values.append(pippin.evaluate(test, model.predict(test), "NDCG@10").mean["NDCG@10"])
+    assert all(more > fewer - 0.01 for fewer, more in pairwise(values)), values
+    assert min(values) > 0.975, values  # inverse propensities alone have 0.917 to 0.973 with ten sessions
+
+
 def test_clicks_use_training_labels_only(data: Dataset, valid: Dataset) -> None:
     """A ranker without rounds looks at no validation label, and nothing at all at a test label."""
     rng = np.random.default_rng(3)
@@ -67,7 +81,7 @@ def test_clicks_use_training_labels_only(data: Dataset, valid: Dataset) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("clicks(magic) > ranksvm", "clicks: debias must be ips or pairwise or naive"),
+    ("clicks(magic) > ranksvm", "clicks: debias must be ips or dr or pairwise or naive"),
     ("clicks(propensities=guess) > ranksvm", "clicks: propensities must be em or swaps or regression or true"),
     ("clicks(click_model=pbn) > ranksvm", "did you mean pbm"), ("clicks(noise=1) > ranksvm", "noise must be at least"),
     ("clicks(swap_rate=0,sessions=20) > ranksvm", "shown at the same ranks all the time"),

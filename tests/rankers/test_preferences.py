@@ -125,7 +125,7 @@ def test_a_selection_of_queries_has_its_pairs(data: Dataset) -> None:
     assert moved == folder
 
 
-@pytest.mark.parametrize("debias", ["ips", "pairwise", "naive"])
+@pytest.mark.parametrize("debias", ["ips", "dr", "pairwise", "naive"])
 def test_clicks_replace_labels(data: Dataset, debias: str) -> None:
     log = simulate(data, np.random.default_rng(6).random(300), sessions=200, swap_rate=0.5)
     blind = Dataset(data.features, np.zeros(300, np.int32), data.offsets, data.query_ids)

@@ -32,12 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "convention", "select")
     parser.add_argument("--clicks", metavar="LOG", help="learn from this click log instead of the labels")
     parser.add_argument(
-        "--debias", choices=("ips", "pairwise", "naive"), default="ips",
-        help="correction of position bias: inverse propensity scores, pairs, or none (default: ips)",
+        "--debias", choices=("ips", "dr", "pairwise", "naive"), default="ips",
+        help="correction of position bias: inverse propensity scores, doubly robust (also for documents that were "
+        "never shown), pairs, or none (default: ips)",
     )  # fmt: skip
     parser.add_argument(
         "--propensities", metavar="METHOD", default="em",
-        help="for --debias ips: em, swaps, regression, or the propensities from rank 1, separated by commas "
+        help="for --debias ips and dr: em, swaps, regression, or the propensities from rank 1, separated by commas "
         "(default: em)",
     )  # fmt: skip
     add_option(parser, "set", "names of scikit-learn and LightGBM such as n_estimators also work", default=[])

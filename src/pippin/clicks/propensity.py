@@ -8,6 +8,8 @@ Preference pairs of documents and their weights:
 
     naive      a clicked document is preferred to all others of its session
     ips        the same, with a click weighted by one over its rank's propensity (Joachims, Swaminathan & Schnabel 2017)
+    dr         a document is preferred to those with a smaller estimate of relevance: clicks over exposure, and where a
+               document was shown rarely or never, a regression on the features (doubly robust; Oosterhuis 2022)
     pairwise   a clicked document is preferred to documents without a click; training estimates how far the ranks of
                both can be trusted (Hu et al. 2019)
 
@@ -29,6 +31,7 @@ from pippin.errors import ConventionError, DataError, UnknownName
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+_REGRESSION_STEPS = 50  # Newton steps of the regression of relevance; ten suffice where it converges
 _MARGIN = 1e-6  # estimated probabilities stay this far from 0 and 1
 
 
@@ -201,13 +204,19 @@ def by_regression(counts: Counts, features: F64, ridge: float = 1.0, rounds: int
     def maximize(expected: F64, attraction: F64) -> F64:
         nonlocal weights
         expected = group_sum(counts.items, expected, len(table))
-        # M-step: one Newton step of ridge logistic regression on the expected attractions.
-        gradient = table.T @ (expected - views * attraction) - ridge * weights
-        hessian = (table * (views * attraction * (1.0 - attraction))[:, None]).T @ table + ridge * np.eye(len(weights))
-        weights = weights + np.linalg.solve(hessian, gradient)
+        # M-step: regress on the expected attractions.
+        weights = _logistic_step(table, weights, views, expected, attraction, ridge)
         return _logistic(table @ weights)
 
     return _run_em(counts, _logistic(table @ weights), maximize, rounds, tolerance)
+
+
+def _logistic_step(table: F64, weights: F64, views: F64, expected: F64, attraction: F64, ridge: float) -> F64:
+    """Return the weights after one Newton step of ridge logistic regression; `expected` are the successes of views."""
+    gradient = table.T @ (expected - views * attraction) - ridge * weights
+    hessian = (table * (views * attraction * (1.0 - attraction))[:, None]).T @ table + ridge * np.eye(len(weights))
+    updated: F64 = weights + np.linalg.solve(hessian, gradient)
+    return updated
 
 
 def _run_em(
@@ -305,7 +314,8 @@ def _logistic(values: F64) -> F64:
     return chances
 
 
-DEBIASING = ("ips", "pairwise", "naive")
+DEBIASING = ("ips", "dr", "pairwise", "naive")
+WEIGHTED = ("ips", "dr")  # these need propensities
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,10 +364,10 @@ def preferences(
         The clicks.
     data : Dataset
         The documents; labels are not used.
-    debias : {"ips", "pairwise", "naive"}, default "ips"
+    debias : {"ips", "dr", "pairwise", "naive"}, default "ips"
         How clicks become preferences.
     propensities : Propensities, optional
-        Examination propensities of the ranks, for "ips".
+        Examination propensities of the ranks, for "ips" and "dr".
     clip : float, default 0.01
         Smallest propensity to divide by.
 
@@ -376,20 +386,82 @@ def preferences(
     """
     if debias not in DEBIASING:
         raise ConventionError(f"debias must be {', '.join(DEBIASING)}, got {debias!r}")
-    if (debias == "ips") != (propensities is not None):
+    if (debias in WEIGHTED) != (propensities is not None):
         raise ConventionError(
-            "ips needs propensities" if debias == "ips" else f"{debias} takes no propensities; ips does"
+            f"{debias} needs propensities" if debias in WEIGHTED else f"{debias} takes no propensities; ips does"
         )
     if not 0 < clip <= 1:
         raise DataError(f"clip must be above 0 and at most 1, got {clip}")
     rows = log.rows_in(data)[log.items]
     if not (log.clicks & (rows >= 0)).any():
         raise DataError(f"no document of {data.name} has a click in the log: check that the ids are the same")
+    if debias == "dr" and propensities is not None:
+        return _doubly_robust(log, data, propensities, clip)
     first, second = _session_pairs(log, rows, only_unclicked=debias == "pairwise")
     # Inverse propensity scoring (Joachims et al. 2017): a click at a rank that is rarely examined counts more.
     weights = np.ones(len(log.items)) if propensities is None else 1.0 / np.maximum(propensities.at(log.ranks), clip)
     ranks = np.stack((log.ranks[first], log.ranks[second]), 1).astype(np.int64) if debias == "pairwise" else None
     return _sum_sessions(rows[first], rows[second], weights[first], ranks, len(data), len(log) / log.queries)
+
+
+def estimate_relevance(log: ClickLog, data: Dataset, propensities: Propensities, clip: float = 0.01) -> tuple[F64, F64]:
+    """Return the doubly robust estimate of each document's attraction, and its exposure (0: never shown).
+
+    r = γ + (clicks − E γ) / max(E, τ N), with the attraction γ that a logistic regression predicts from the features,
+    the exposure E (the sum of the propensities of the ranks at which the document was shown in N sessions of its
+    query), and τ = 10 / √(sessions of the log) (Oosterhuis 2022, equation 21 and section 5). With more sessions the
+    estimate of a document that is shown comes from its clicks alone; that of others stays γ.
+
+    Parameters
+    ----------
+    log : ClickLog
+        The clicks.
+    data : Dataset
+        The documents with their features.
+    propensities : Propensities
+        Examination propensities of the ranks.
+    clip : float, default 0.01
+        Smallest propensity.
+
+    Returns
+    -------
+    tuple of two arrays of shape (documents,)
+        Attraction and exposure.
+    """
+    counts, rows = log.counts(), log.rows_in(data)
+    shown = rows[counts.items] >= 0
+    row, item = rows[counts.items][shown], counts.items[shown]
+    seen = np.maximum(propensities.at(counts.ranks[shown]), clip) * counts.views[shown]
+    exposure, clicks = group_sum(row, seen, len(data)), group_sum(row, counts.clicks[shown], len(data))
+    sessions = np.zeros(len(data))
+    sessions[row] = np.bincount(log.query_of(), minlength=log.queries)[log.item_queries[item]]
+    table = _standardize(np.asarray(data.features, np.float64))
+    weights, is_shown = np.zeros(table.shape[1]), exposure > 0
+    for _ in range(_REGRESSION_STEPS):
+        last = weights
+        weights = _logistic_step(
+            table[is_shown], weights, exposure[is_shown], np.minimum(clicks, exposure)[is_shown],
+            _logistic(table[is_shown] @ weights), 1.0,
+        )  # fmt: skip
+        if np.abs(weights - last).max() < _MARGIN:
+            break
+    attraction = _logistic(table @ weights)
+    least = 10.0 / np.sqrt(len(log)) * sessions
+    corrected = (clicks - exposure * attraction) / np.where(is_shown, np.maximum(exposure, least), 1.0)
+    return attraction + corrected, exposure
+
+
+def _doubly_robust(log: ClickLog, data: Dataset, propensities: Propensities, clip: float) -> Preferences:
+    """Return the pairs of a query's documents, one of them shown, weighted by the difference of their estimates."""
+    relevance, exposure = estimate_relevance(log, data, propensities, clip)
+    better, worse = [], []
+    for start, end in zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True):
+        values, is_shown = relevance[start:end], exposure[start:end] > 0
+        first, second = np.nonzero((values[:, None] > values[None, :]) & (is_shown[:, None] | is_shown[None, :]))
+        better.append(start + first)
+        worse.append(start + second)
+    preferred, other = np.concatenate(better), np.concatenate(worse)
+    return Preferences(preferred, other, relevance[preferred] - relevance[other])
 
 
 def _session_pairs(log: ClickLog, rows: I64, only_unclicked: bool) -> tuple[I64, I64]:

@@ -130,11 +130,11 @@ def train(
         Try the ranker's grid, and keep the point with the best value of this measure on `valid`.
     clicks : ClickLog or path, optional
         Learn from this click log instead of labels (lambdamart and ranksvm).
-    debias : {"ips", "pairwise", "naive"}, default "ips"
+    debias : {"ips", "dr", "pairwise", "naive"}, default "ips"
         How clicks are weighted; see `pippin.clicks.preferences`.
     propensities : {"em", "swaps", "regression"}, str or sequence of float, default "em"
-        For `debias="ips"`: how examination propensities are estimated, or their values from rank 1 on (in a string,
-        separated by commas).
+        For `debias="ips"` and `"dr"`: how examination propensities are estimated, or their values from rank 1 on
+        (in a string, separated by commas).
     relations : Relations or path, optional
         Similarities of the documents of `valid`, along which scores are propagated. The validation set chooses how far.
     budget : float or str, optional

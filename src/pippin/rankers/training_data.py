@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.clicks.logs import ClickLog
-from pippin.clicks.propensity import Preferences, Propensities, preferences
+from pippin.clicks.propensity import WEIGHTED, Preferences, Propensities, preferences
 from pippin.clicks.propensity import propensities as estimate
 from pippin.data.buffers import Buffer
 from pippin.data.dataset import Dataset, offsets_from_groups, offsets_from_sizes, rows_of_queries
@@ -235,22 +235,22 @@ def from_clicks(
     ----------
     data : Dataset
     log : ClickLog
-    debias : {"ips", "pairwise", "naive"}
+    debias : {"ips", "dr", "pairwise", "naive"}
         See `pippin.clicks.preferences`.
     propensities : {"em", "swaps", "regression"}, array or Propensities
-        For ips: the method of estimation, or the values from rank 1.
+        For ips and dr: the method of estimation, or the values from rank 1.
     clip : float
-        For ips: lower bound of propensities.
+        For ips and dr: lower bound of propensities.
     power : float
         For pairwise: shrinks the trust in ranks towards 1.
     """
-    if debias != "ips":
+    if debias not in WEIGHTED:
         return with_preferences(data, replace(preferences(log, data, debias), power=power))
     if isinstance(propensities, str):
         propensities = estimate(log, propensities, data=data if propensities == "regression" else None)
     elif not isinstance(propensities, Propensities):
         propensities = Propensities(np.asarray(propensities, np.float64), "given")
-    return with_preferences(data, preferences(log, data, "ips", propensities, clip))
+    return with_preferences(data, preferences(log, data, debias, propensities, clip))
 
 
 def preferences_of(data: Dataset) -> Preferences | None:

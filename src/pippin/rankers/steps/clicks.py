@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.clicks.logs import ClickLog
-from pippin.clicks.propensity import DEBIASING, METHODS, Propensities, propensities
+from pippin.clicks.propensity import DEBIASING, METHODS, WEIGHTED, Propensities, propensities
 from pippin.clicks.simulation import MODELS, ClickModelParameters, attraction, examination, simulate
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
@@ -38,8 +38,12 @@ class Clicks(Step):
     cost_ms: ClassVar[float] = 500
     supports_sample_weight = False
 
-    debias: str = parameter("ips", "ips (clicks weighted by inverse propensity), pairwise, or naive")
-    propensities: str | float = parameter("em", "for ips: em, swaps, regression, true, or a number: the assumed eta")
+    debias: str = parameter(
+        "ips", "ips (clicks weighted by inverse propensity), dr (doubly robust), pairwise, or naive"
+    )
+    propensities: str | float = parameter(
+        "em", "for ips and dr: em, swaps, regression, true, or a number: the assumed eta"
+    )
     click_model: str = parameter("pbm", "click model: pbm, cascade, dcm, trust")
     sessions: int = parameter(100, "sessions per query")
     depth: int = parameter(10, "documents shown per session")
@@ -51,7 +55,7 @@ class Clicks(Step):
     logging_query_fraction: float = parameter(
         0.01, f"share of the training queries with labels for the logging ranker, at least {_MIN_LOGGING_QUERIES}"
     )
-    clip: float = parameter(0.01, "for ips: lower bound of propensities")
+    clip: float = parameter(0.01, "for ips and dr: lower bound of propensities")
     power: float = parameter(1.0, "for pairwise: shrinks the trust in ranks towards 1")
     seed: int = parameter(1, "seed of clicks and of the logging queries")
 
@@ -75,7 +79,7 @@ class Clicks(Step):
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         log = self.log(train)
-        estimated = self._estimate_propensities(log, train) if self.debias == "ips" else None
+        estimated = self._estimate_propensities(log, train) if self.debias in WEIGHTED else None
         pairs = from_clicks(
             train, log, debias=self.debias, propensities=estimated, clip=self.clip, power=self.power,
         )  # fmt: skip

@@ -89,8 +89,13 @@ void compare(std::mt19937& random, const std::vector<std::int64_t>& leaves, std:
     for (const char* name : {"plain", "avx2", "avx512"}) {
         const ScoreBlock block = score_block(name);
         if (!block) continue;
-        score(forest, table, scores, 2, block);
+        score(forest, table, scores, 2, block, true);
         for (std::size_t i = 0; i < rows; ++i) CHECK(scores[i] == walk(made, table.data() + i * kWidth));
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+        const std::span<const double> row(table.data() + i * kWidth, kWidth);
+        score(forest, row, {scores.data() + i, 1}, 1, score_block(), false);
+        CHECK(scores[i] == walk(made, row.data()));
     }
 }
 

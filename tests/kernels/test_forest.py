@@ -127,6 +127,25 @@ def test_scores_are_those_of_walking(rows: int, leaves: tuple[int, ...], zero: f
     np.testing.assert_array_equal(scores, walk_trees(ensembles, table, zero))
 
 
+@pytest.mark.parametrize("zero", [0.0, ZERO_THRESHOLD])
+@pytest.mark.parametrize("infinite", [False, True], ids=["finite", "infinite"])
+@pytest.mark.parametrize("leaves", [(1,), (2, 1, 3), (31,) * 20, (7, 64, 65, 300)])
+def test_few_documents_are_scored_by_walking_and_to_the_bit(
+    leaves: tuple[int, ...], infinite: bool, zero: float
+) -> None:
+    rng = np.random.default_rng(len(leaves))
+    odd = [value for value in ODD if math.isfinite(value) or (infinite and not math.isnan(value))]
+    thresholds = np.concatenate([rng.normal(size=20), odd])
+    ensembles = [grow_trees(rng, leaves, 3, thresholds), grow_trees(rng, leaves[:1], 3, thresholds)]
+    table = table_of(rng, 60, 3, thresholds)
+    expected = walk_trees(ensembles, table, zero)
+    forest, single = (Forest(ensembles, 3, zero, single) for single in (False, True))
+    for start in range(0, 60, 5):
+        for stop in range(start, start + 6):
+            np.testing.assert_array_equal(forest.scores(table[start:stop]), expected[start:stop])
+    np.testing.assert_array_equal(single.scores(table[:5]), single.scores(table)[:5])
+
+
 @pytest.mark.parametrize("instructions", available())
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 254, 255, 256, 257, 272, 273, 600, 5000])
 def test_a_feature_can_have_any_number_of_thresholds(count: int, instructions: str) -> None:

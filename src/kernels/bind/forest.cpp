@@ -30,7 +30,7 @@ void bind_forest(nb::module_& m) {
                 const ScoreBlock block = score_block(instructions.empty() ? nullptr : instructions.c_str());
                 if (!block) throw std::invalid_argument("this processor does not support " + instructions);
                 const nb::gil_scoped_release release;
-                score(self, view(table), view(scores), threads, block);
+                score(self, view(table), view(scores), threads, block, !instructions.empty());
             },
             nb::arg("table").noconvert(), nb::arg("scores").noconvert(), nb::arg("threads"), nb::arg("instructions"));
     m.def(

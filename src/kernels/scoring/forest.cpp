@@ -58,6 +58,7 @@ std::vector<One> check(const Trees& all, std::int64_t features) {
 struct Place {
     std::int64_t column;
     std::int64_t number;
+    std::size_t search;
 };
 
 // Lays out the levels of a search over ascending thresholds.
@@ -102,7 +103,7 @@ std::vector<Place> add_searches(Forest& forest, const Trees& all) {
         for (const std::size_t i : which) {
             const double cut = decisive(all.thresholds[i], forest.zero);
             const std::int64_t rank = std::lower_bound(cuts.begin(), cuts.end(), cut) - cuts.begin();
-            places[i] = {search.column + rank / kCuts, rank % kCuts};
+            places[i] = {search.column + rank / kCuts, rank % kCuts, forest.searches.size()};
         }
         add_levels(forest, search, std::move(cuts));
         forest.columns += search.columns;
@@ -186,6 +187,102 @@ void add_steps(Forest& forest, const Trees& all, const One& one, const std::vect
     }
 }
 
+// The trees for few documents; none if a value could not be replaced by an infinity that takes the side of missing ones.
+void add_bundles(Forest& forest, const Trees& all, const std::vector<One>& trees, const std::vector<Place>& places) {
+    constexpr std::size_t kLargest = std::numeric_limits<std::uint32_t>::max();
+    if (trees.empty() || 2 * all.values.size() > kLargest) return;
+    for (std::size_t i = 0; i < all.features.size(); ++i) {
+        const auto missing = static_cast<Missing>(all.missing[i]);
+        if ((missing == Missing::nan_right || missing == Missing::zero_right) &&
+            decisive(all.thresholds[i], forest.zero) == std::numeric_limits<double>::infinity())
+            return;
+    }
+    const auto leaf_search = static_cast<std::uint32_t>(forest.searches.size());
+    struct Root {
+        std::uint32_t at, tree;
+        std::int32_t depth;
+    };
+    std::vector<Root> roots;
+    for (const One& one : trees) {
+        struct Waiting {
+            std::size_t at;
+            std::int32_t child, depth;
+        };
+        Root root{static_cast<std::uint32_t>(forest.junctions.size()), static_cast<std::uint32_t>(roots.size()), 0};
+        std::vector<Waiting> queue{{root.at, one.leaves > 1 ? 0 : -1, 0}};
+        forest.junctions.emplace_back();
+        for (std::size_t next = 0; next < queue.size(); ++next) {
+            const auto [at, child, depth] = queue[next];
+            if (child < 0) {
+                const auto leaf = static_cast<std::size_t>(one.first_leaf - 1 - child);
+                forest.junctions[at] = {all.values[leaf], static_cast<std::uint32_t>(at), leaf_search};
+                root.depth = std::max(root.depth, depth);
+                continue;
+            }
+            const auto node = static_cast<std::size_t>(one.first_node + child);
+            const std::size_t first = forest.junctions.size();
+            forest.junctions[at] = {decisive(all.thresholds[node], forest.zero), static_cast<std::uint32_t>(first),
+                                    static_cast<std::uint32_t>(places[node].search)};
+            forest.junctions.resize(first + 2);
+            queue.push_back({first, all.left[node], depth + 1});
+            queue.push_back({first + 1, all.right[node], depth + 1});
+        }
+        roots.push_back(root);
+    }
+    std::stable_sort(roots.begin(), roots.end(), [](const Root& a, const Root& b) { return a.depth < b.depth; });
+    const auto count = static_cast<std::uint32_t>(roots.size());
+    while (roots.size() % kTogether) roots.push_back({roots.back().at, count, roots.back().depth});  // to no tree's sum
+    for (std::size_t i = 0; i < roots.size(); i += kTogether) {
+        Bundle bundle{{}, {}, roots[i + kTogether - 1].depth};
+        for (std::size_t k = 0; k < kTogether; ++k) {
+            bundle.at[k] = roots[i + k].at;
+            bundle.tree[k] = roots[i + k].tree;
+        }
+        forest.bundles.push_back(bundle);
+    }
+}
+
+// The value that a search compares with thresholds: missing ones are the infinity of the side that they take.
+double compared(const Search& search, double zero, double value) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool is_missing = value != value;
+    switch (search.missing) {
+        case Missing::as_zero: return is_missing ? 0.0 : value;
+        case Missing::nan_left: return is_missing ? -kInfinity : value;
+        case Missing::nan_right: return is_missing ? kInfinity : value;
+        case Missing::zero_left: return is_missing || std::fabs(value) <= zero ? -kInfinity : value;
+        case Missing::zero_right: return is_missing || std::fabs(value) <= zero ? kInfinity : value;
+    }
+    return value;
+}
+
+// The score of one document; `values` has a place for each search and one more, `reached` for each tree and one more.
+double score_one(const Forest& forest, const double* row, double* values, double* reached) {
+    const std::size_t searches = forest.searches.size();
+    for (std::size_t s = 0; s < searches; ++s)
+        values[s] = compared(forest.searches[s], forest.zero, row[forest.searches[s].feature]);
+    values[searches] = -std::numeric_limits<double>::infinity();
+    const Junction* const junctions = forest.junctions.data();
+    for (const Bundle& bundle : forest.bundles) {
+        std::array<std::uint32_t, kTogether> at = bundle.at;
+        for (std::int32_t step = 0; step < bundle.depth; ++step)
+            for (std::uint32_t& place : at) {
+                const Junction& junction = junctions[place];
+                place = junction.child + static_cast<std::uint32_t>(values[junction.search] > junction.threshold);
+            }
+        for (std::size_t k = 0; k < kTogether; ++k) reached[bundle.tree[k]] = junctions[at[k]].threshold;
+    }
+    double total = 0.0, sum = 0.0;
+    for (std::size_t t = 0; t < forest.trees.size(); ++t) {
+        sum += reached[t];
+        if (forest.single) sum = static_cast<double>(static_cast<float>(sum));
+        if (!forest.trees[t].last) continue;
+        total += sum;
+        sum = 0.0;
+    }
+    return total;
+}
+
 double read_number(std::string_view word, bool whole, bool infinite) {
     if (infinite && word == "inf") return std::numeric_limits<double>::infinity();
     const char *const first = word.data(), *const last = first + word.size();
@@ -201,7 +298,7 @@ double read_number(std::string_view word, bool whole, bool infinite) {
 
 Forest pack(const Trees& all, std::int64_t features, double zero, bool single) {
     const std::vector<One> trees = check(all, features);
-    Forest forest{features, 0, zero, single, {}, {}, {}, {}, {}, {}, {}};
+    Forest forest{features, 0, zero, single, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     const std::vector<Place> places = add_searches(forest, all);
     for (const One& one : trees) {
         const bool sliced = one.leaves <= 8 * kMostSlices;
@@ -227,6 +324,7 @@ Forest pack(const Trees& all, std::int64_t features, double zero, bool single) {
         last += count;
         if (count) forest.trees[static_cast<std::size_t>(last)].last = true;
     }
+    add_bundles(forest, all, trees, places);
     return forest;
 }
 
@@ -241,8 +339,16 @@ void read_numbers(std::string_view text, bool whole, bool infinite, std::span<do
     refuse(at != (values.empty() ? 0 : text.size() + 1), "there are more numbers than there should be");
 }
 
-void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block) {
+void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block,
+           bool demanded) {
     const auto rows = static_cast<std::int64_t>(scores.size());
+    if (!demanded && rows < kFew && !forest.bundles.empty()) {
+        std::vector<double> values(forest.searches.size() + 1), reached(forest.trees.size() + 1);
+        for (std::int64_t i = 0; i < rows; ++i)
+            scores[static_cast<std::size_t>(i)] =
+                score_one(forest, table.data() + i * forest.features, values.data(), reached.data());
+        return;
+    }
     const std::int64_t blocks = (rows + kBlock - 1) / kBlock;
     parallel_blocks(blocks, threads, 1, [&](std::int64_t first, std::int64_t last) {
         struct alignas(64) Line {

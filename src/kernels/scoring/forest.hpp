@@ -13,6 +13,9 @@
 //    the first one whose bit is left. The first child is the one with fewer leaves, which lie in few slices.
 // 3. The values of the leaves are added up in doubles in the order of the trees, as if each tree were walked alone.
 //
+// Fewer than kFew documents do not fill the lanes: their trees are walked on the numbers themselves, sixteen trees side by
+// side and each for as many steps as its bundle is deep, so that no branch depends on the document here either.
+//
 // Trees of more than 256 leaves are walked on the same codes, several documents at a time. A block's codes are some 35 kB
 // and a tree of 31 leaves half a kB that serves 256 documents, so that trees may come from any cache.
 #pragma once
@@ -41,8 +44,10 @@ struct Trees {
 // features.
 Forest pack(const Trees& trees, std::int64_t features, double zero, bool single);
 
-// For each row of the table the sum, over the ensembles, of the sum of their trees' values, each in order.
-void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block);
+// For each row of the table the sum, over the ensembles, of the sum of their trees' values, each in order. Fewer than kFew
+// documents are scored one by one unless `block` is demanded.
+void score(const Forest& forest, std::span<const double> table, std::span<double> scores, int threads, ScoreBlock block,
+           bool demanded);
 
 // As many numbers as there are values, with one space between them; refuses any other text. Whole numbers only, or also
 // "inf", if requested.

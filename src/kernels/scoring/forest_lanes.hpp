@@ -8,6 +8,7 @@
 namespace pippin {
 
 constexpr std::int64_t kBlock = 256;      // documents whose codes are compared together
+constexpr std::int64_t kFew = 6;          // documents that are scored together from here on
 constexpr std::int64_t kFan = 16;         // thresholds that a step of a search compares with
 constexpr std::int64_t kCuts = 255;       // thresholds that a byte tells apart
 constexpr std::int64_t kMostSlices = 32;  // whose leaves a byte tells apart
@@ -59,6 +60,20 @@ struct Tree {
     bool last;            // of its ensemble
 };
 
+// A node or leaf for scoring few documents. The children of a node are neighbours: the second is for values above the
+// threshold. A leaf is its own child; its threshold is its value, and its search is one whose value is below all.
+struct Junction {
+    double threshold;
+    std::uint32_t child, search;
+};
+
+// Trees of nearly equal depth that are walked together.
+constexpr std::size_t kTogether = 16;
+struct Bundle {
+    std::array<std::uint32_t, kTogether> at, tree;  // roots, and the numbers of the trees
+    std::int32_t depth;
+};
+
 struct Forest {
     std::int64_t features, columns;
     double zero;  // what counts as zero: |x| <= zero
@@ -69,6 +84,8 @@ struct Forest {
     std::vector<Slice> slices;
     std::vector<Test> tests;
     std::vector<Step> steps;
+    std::vector<Junction> junctions;
+    std::vector<Bundle> bundles;  // none: few documents are scored like many
 };
 
 // Scores of at most kBlock rows of features; `codes` has kBlock bytes per column, at a multiple of 64 bytes.

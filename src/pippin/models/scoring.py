@@ -278,6 +278,8 @@ def _tree_scorer(model: TreeEnsemble) -> Scorer:
     forests = [Forest(group, max(1, len(model.names)), zero, rules.sums == "float32") for group in groups]
 
     def score_table(table: F64) -> F64:
+        if len(forests) == 1:
+            return _scale_total(model, forests[0].scores(table))
         total = np.zeros(len(table))
         for forest in forests:
             total = round_to(total + forest.scores(table), rules.totals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -184,6 +185,22 @@ def _run(engine: SearchEngine, options: argparse.Namespace) -> int:
     return 0
 
 
+def _configure_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on, without "
+                        "authentication (default: 127.0.0.1)")  # fmt: skip
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (default: 8000; 0: any free port)")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    def report(address: str) -> None:
+        print_message(f"listening on {address} (POST /score, GET /model)")
+        sys.stdout.flush()
+
+    pippin.engines.serve_model(options.model, host=options.host, port=options.port, on_start=report)
+    return 0
+
+
 def _configure_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the model file that was deployed")
     _add_url(parser)
@@ -224,6 +241,7 @@ ACTIONS: Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[
         "write a model and its features into the engine, replacing earlier ones",
     ),
     "run": (_configure_run, _connected(_run), "run queries and write the ranked documents, with response times"),
+    "serve": (_configure_serve, _serve, "serve a model over HTTP: POST /score takes batches as JSON or Arrow"),
     "verify": (
         _configure_verify,
         _connected(_verify),

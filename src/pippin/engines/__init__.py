@@ -9,15 +9,17 @@ from pippin.registry import lazy_attributes
 if TYPE_CHECKING:
     from pippin.engines.base import Deployment, EngineRun, LoggedFeatures, SearchEngine, Verification
     from pippin.engines.elasticsearch import Elasticsearch, OpenSearch
+    from pippin.engines.server import ModelServer, serve_model
     from pippin.engines.solr import Solr
 
 _MODULES = {
     **dict.fromkeys(("Deployment", "EngineRun", "LoggedFeatures", "SearchEngine", "Verification"), "base"),
     **dict.fromkeys(("Elasticsearch", "OpenSearch"), "elasticsearch"), "Solr": "solr",
+    **dict.fromkeys(("ModelServer", "serve_model"), "server"),
 }  # fmt: skip
 __all__ = [
-    "Deployment", "Elasticsearch", "EngineRun", "LoggedFeatures", "OpenSearch", "SearchEngine", "Solr", "Verification",
-    "connect",
+    "Deployment", "Elasticsearch", "EngineRun", "LoggedFeatures", "ModelServer", "OpenSearch", "SearchEngine", "Solr",
+    "Verification", "connect", "serve_model",
 ]  # fmt: skip
 
 __getattr__ = lazy_attributes(__name__, _MODULES)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import pippin
-from pippin.errors import DataError, MissingDependency, PippinWarning
+from pippin.errors import ConventionError, DataError, MissingDependency, PippinWarning
 from pippin.models.importers import detect_format
+from pippin.models.model import TreeEnsemble
 from pippin.rankers import models
 from pippin.rankers.models import ImportedModel
 
@@ -110,16 +111,51 @@ def test_unknown_fields_are_errors(tmp_path: Path) -> None:
             pippin.load(tmp_path / name)
 
 
-def test_categorical_splits_of_lightgbm_are_an_error(tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    table = X.copy()
-    table[:, 2] = np.round(table[:, 2] * 10)
+def categorical_documents() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a table whose third column has categories, and documents with unknown, negative and broken ones."""
+    table = np.column_stack((X[:, :2], np.round(X[:, 2] * 40), NULLS[:, 3:]))
+    documents = np.random.default_rng(8).random((10_000, 5))
+    odd = [np.nan, -0.0, -0.5, -1.0, -7.0, 0.5, 2.5, 40.0, 63.0, 64.0, 1e5]
+    documents[:, 2] = np.random.default_rng(9).choice([*odd, *range(45)], len(documents))
+    return table, documents
+
+
+@pytest.mark.parametrize("onehot", [1, 64])
+def test_categorical_splits_of_lightgbm(onehot: int, tmp_path: Path) -> None:
+    import json
+
+    import lightgbm
+
+    table, documents = categorical_documents()
     data = lightgbm.Dataset(table, Y, group=SIZES, categorical_feature=[2])
-    settings = {"objective": "lambdarank", "verbosity": -1, "min_data_in_leaf": 2, "cat_smooth": 0,
-                "min_data_per_group": 1, "max_cat_to_onehot": 1, "feature_contri": [0, 0, 1, 0, 0]}  # fmt: skip
-    lightgbm.train(settings, data, 5).save_model(tmp_path / "model.txt")
-    with pytest.raises(DataError, match="categorical splits"):
-        pippin.load(tmp_path / "model.txt")
+    settings = {"objective": "lambdarank", "verbosity": -1, "min_data_in_leaf": 2, "cat_smooth": 0, "num_threads": 1,
+                "min_data_per_group": 1, "max_cat_to_onehot": onehot, "feature_contri": [0, 0.1, 1, 0, 0]}  # fmt: skip
+    booster = lightgbm.train(settings, data, 8)
+    booster.save_model(tmp_path / "model.txt")
+    (tmp_path / "model.json").write_text(json.dumps(booster.dump_model()))
+    expected = booster.predict(documents)
+    for name, format in {"model.txt": "lightgbm", "model.json": "lightgbm_json"}.items():
+        assert (scores(tmp_path / name, documents, format) == expected).all()
+    model = pippin.load(tmp_path / "model.txt")
+    assert any(tree.intervals for tree in cast(TreeEnsemble, model.to_model()).trees())
+    check = pippin.Dataset.from_arrays(documents[:20], np.arange(20) % 2, np.ones(20))
+    with pytest.raises(ConventionError, match="sql has no exporter of categorical splits"):
+        pippin.export(model, "sql", tmp_path / "model.sql", check=check)
+
+
+@pytest.mark.parametrize("onehot", [1, 64])
+@pytest.mark.parametrize("format", ["json", "ubj"])
+def test_categorical_splits_of_xgboost(format: str, onehot: int, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    table, documents = categorical_documents()
+    types: dict[str, Any] = {"feature_types": ["q", "q", "c", "q", "q"], "enable_categorical": True}
+    settings = {"objective": "reg:squarederror", "nthread": 1, "max_depth": 4, "max_cat_to_onehot": onehot}
+    booster = xgboost.train(settings, xgboost.DMatrix(table, Y, **types), 10)
+    booster.save_model(tmp_path / f"model.{format}")
+    expected = booster.predict(xgboost.DMatrix(documents, **types), output_margin=True)
+    assert (scores(tmp_path / f"model.{format}", documents, "xgboost") == expected).all()
+    model = pippin.load(tmp_path / f"model.{format}")
+    assert any(tree.intervals for tree in cast(TreeEnsemble, model.to_model()).trees())
 
 
 XGBOOST: list[dict[str, Any]] = [
@@ -163,19 +199,15 @@ def test_xgboost(table: str, format: str, settings: dict[str, Any], tmp_path: Pa
 
 @pytest.mark.parametrize("settings", [
     {"objective": "multi:softprob", "num_class": 3}, {"objective": "binary:hinge"}, {"num_target": 2},
-    {"objective": "reg:squarederror", "categorical": True},
 ], ids=str)  # fmt: skip
 def test_xgboost_models_that_are_not_supported_are_errors(settings: dict[str, Any], tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
-    table, labels, types = X.copy(), np.minimum(Y, 2), {}
+    labels = np.minimum(Y, 2)
     if settings.pop("num_target", None):
         labels = np.column_stack((Y, Y))
-    if settings.pop("categorical", None):
-        table[:, 2] = np.round(table[:, 2] * 10)
-        types = {"feature_types": ["q", "q", "c", "q", "q"], "enable_categorical": True}
     if settings.get("objective") == "binary:hinge":
         labels = Y > 1
-    booster = xgboost.train({"nthread": 1, **settings}, xgboost.DMatrix(table, labels, **types), 5)
+    booster = xgboost.train({"nthread": 1, **settings}, xgboost.DMatrix(X, labels), 5)
     booster.save_model(tmp_path / "model.json")
     with pytest.raises(DataError, match="not supported"):
         pippin.load(tmp_path / "model.json")

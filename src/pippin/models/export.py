@@ -17,7 +17,7 @@ from pippin.data.normalisation import detect_version
 from pippin.errors import ConventionError, RequirementNotMet
 from pippin.models.certificate import Certificate, certify
 from pippin.models.exporters.base import F64, Exporter, ExportRequest, as_mapping, to_json
-from pippin.models.model import LinearModel, Model, Normaliser, fold_normalisation
+from pippin.models.model import LinearModel, Model, Normaliser, TreeEnsemble, fold_normalisation
 from pippin.storage.files import atomic_write
 
 CERTIFICATE_SUFFIX = ".parity.json"
@@ -113,6 +113,8 @@ def render_files(
     exporter: Exporter, model: Model, out: Path, features: Any, name: str | None, options: Mapping[str, Any]
 ) -> tuple[ExportRequest, dict[str, bytes]]:
     """Return the files of an export by their suffix, without writing them."""
+    if isinstance(model, TreeEnsemble) and any(tree.intervals for tree in model.trees()):
+        raise ConventionError(f"{exporter.name} has no exporter of categorical splits: train on numeric features")
     resolved = exporter.resolve_options(options)
     mapping = as_mapping(features).for_model(model.names)
     adapted = exporter.adapt(model, resolved)

@@ -10,7 +10,7 @@ numbers are float64; `ScoringRules` states the precision in which an engine comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -85,6 +85,8 @@ class Tree:
     missing_left: NDArray[np.bool_]
     value: F64  # of each leaf
     zero_missing: NDArray[np.bool_] | None = None  # nodes that treat 0 as missing
+    # Categorical nodes: bounds of intervals [a, b) whose values go left; the threshold is not used.
+    intervals: dict[int, F64] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -105,7 +107,7 @@ class Tree:
 
 def make_tree(
     feature: ArrayLike, threshold: ArrayLike, left: ArrayLike, right: ArrayLike, missing_left: ArrayLike,
-    value: ArrayLike, zero_missing: ArrayLike | None = None,
+    value: ArrayLike, zero_missing: ArrayLike | None = None, intervals: Mapping[int, ArrayLike] | None = None,
 ) -> Tree:  # fmt: skip
     """Return a validated tree: every leaf and every node except the root has one parent, which precedes it.
 
@@ -116,6 +118,7 @@ def make_tree(
         np.asarray(left, np.int32).reshape(-1), np.asarray(right, np.int32).reshape(-1),
         np.asarray(missing_left, np.bool_).reshape(-1), np.asarray(value, np.float64).reshape(-1),
         None if zero_missing is None or not np.any(zero_missing) else np.asarray(zero_missing, np.bool_).reshape(-1),
+        {int(node): np.asarray(bounds, np.float64) for node, bounds in (intervals or {}).items()},
     )  # fmt: skip
     nodes, leaves = len(tree.feature), len(tree.value)
     if any(len(column) != nodes for column in (tree.threshold, tree.left, tree.right, tree.missing_left)):
@@ -126,6 +129,9 @@ def make_tree(
         raise ValueError("malformed tree: a threshold or leaf value is not a number")
     if (tree.feature < 0).any():
         raise ValueError("malformed tree: a feature number is negative")
+    for node, bounds in tree.intervals.items():
+        if not 0 <= node < nodes or bounds.ndim != 1 or len(bounds) % 2 or not (np.diff(bounds) > 0).all():
+            raise ValueError("malformed tree: the intervals of a categorical node are invalid")
     children = np.concatenate((tree.left, tree.right)).astype(np.int64)
     parents = np.concatenate((np.arange(nodes), np.arange(nodes)))
     if (children >= nodes).any() or (-1 - children >= leaves).any() or ((children >= 0) & (children <= parents)).any():
@@ -134,6 +140,26 @@ def make_tree(
     if nodes and (np.bincount(slots, minlength=nodes + leaves - 1) != 1).any():
         raise ValueError("malformed tree: a node or leaf does not have exactly one parent")
     return tree
+
+
+def category_intervals(categories: Iterable[int], truncated: bool) -> list[float]:
+    """Return the bounds of the values that belong to one of some categories.
+
+    A fraction belongs to the category before its point; if values are truncated, so does −0.5 to category 0.
+
+    >>> category_intervals([1, 2, 5], truncated=False)
+    [1.0, 3.0, 5.0, 6.0]
+    """
+    bounds: list[float] = []
+    for category in sorted(set(categories)):
+        if bounds and bounds[-1] == category:
+            bounds[-1] = category + 1.0
+        else:
+            bounds += [
+                float(np.nextafter(-1.0, 0.0)) if truncated and category == 0 else float(category),
+                category + 1.0,
+            ]
+    return bounds
 
 
 def make_leaf(value: float) -> Tree:
@@ -356,6 +382,7 @@ def _tree_to_dict(tree: Tree) -> dict[str, Any]:
         "feature": tree.feature.tolist(), "threshold": threshold, "left": tree.left.tolist(),
         "right": tree.right.tolist(), "null_left": tree.missing_left.astype(int).tolist(), "value": tree.value.tolist(),
         **({} if tree.zero_missing is None else {"zero_null": tree.zero_missing.astype(int).tolist()}),
+        **({"intervals": [[n, bounds.tolist()] for n, bounds in tree.intervals.items()]} if tree.intervals else {}),
     }  # fmt: skip
 
 
@@ -408,7 +435,8 @@ def _tree_from_dict(record: Any) -> Tree:
     left, right = ([_parse_child(child) for child in record[side]] for side in ("left", "right"))
     feature = [parse_index(value) for value in record["feature"]]
     value = [parse_float(value) for value in record["value"]]
-    return make_tree(feature, threshold, left, right, record["null_left"], value, record.get("zero_null"))
+    intervals = {parse_index(node): [parse_float(b) for b in bounds] for node, bounds in record.get("intervals", ())}
+    return make_tree(feature, threshold, left, right, record["null_left"], value, record.get("zero_null"), intervals)
 
 
 def _parse_child(value: Any) -> int:

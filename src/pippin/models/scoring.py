@@ -126,6 +126,9 @@ def _goes_left(
     tree: Tree, node: NDArray[np.int64], values: F64, thresholds: F64, rules: ScoringRules
 ) -> NDArray[np.bool_]:
     is_left = values <= thresholds if rules.operator == "<=" else values < thresholds
+    for number, bounds in tree.intervals.items():
+        is_here = node == number
+        is_left[is_here] = np.searchsorted(bounds, values[is_here], side="right") % 2 == 1
     missing = np.isnan(values)
     if tree.zero_missing is not None:
         missing |= tree.zero_missing[node] & (np.abs(values) <= ZERO_THRESHOLD)
@@ -219,7 +222,7 @@ def activate(values: F64, activation: str) -> F64:
 def make_scorer(model: Model) -> Scorer:
     """Return a function from a float64 feature table to scores, with the bits of `score_reference`."""
     with np.errstate(all="ignore"):
-        if isinstance(model, TreeEnsemble) and (model.scoring.features == "float64" or not _has_zero_missing(model)):
+        if isinstance(model, TreeEnsemble) and not _needs_reference(model):
             score_table = _tree_scorer(model)
         elif isinstance(model, LinearModel):
             score_table = _linear_scorer(model)
@@ -268,6 +271,12 @@ def largest_double_rounding_to(singles: F64) -> F64:
 
 def _has_zero_missing(model: TreeEnsemble) -> bool:
     return any(tree.zero_missing is not None for tree in model.trees())
+
+
+def _needs_reference(model: TreeEnsemble) -> bool:
+    """Return whether the kernel cannot score the trees."""
+    has_categories = any(tree.intervals for tree in model.trees())
+    return has_categories or (model.scoring.features != "float64" and _has_zero_missing(model))
 
 
 def _tree_scorer(model: TreeEnsemble) -> Scorer:

@@ -21,13 +21,16 @@ Element = ElementTree.Element
 
 
 class Split:
-    """A node: `x <= threshold` of a feature goes left; missing values go left if `missing_left`."""
+    """A node: `x <= threshold` of a feature goes left, or values in `intervals`; missing values if `missing_left`."""
 
-    __slots__ = ("feature", "left", "missing_left", "right", "threshold")
+    __slots__ = ("feature", "intervals", "left", "missing_left", "right", "threshold")
 
-    def __init__(self, feature: int, threshold: float, left: Any, right: Any, missing_left: bool) -> None:
+    def __init__(
+        self, feature: int, threshold: float, left: Any, right: Any, missing_left: bool,
+        intervals: list[float] | None = None,
+    ) -> None:  # fmt: skip
         self.feature, self.threshold, self.missing_left = feature, threshold, missing_left
-        self.left, self.right = left, right
+        self.left, self.right, self.intervals = left, right, intervals
 
 
 def build_tree(
@@ -67,6 +70,7 @@ def build_tree(
     return make_tree(
         [split.feature for split in splits], [split.threshold for split in splits], sides[:, 0], sides[:, 1],
         [split.missing_left for split in splits], values,
+        intervals={node: split.intervals for node, split in enumerate(splits) if split.intervals is not None},
     )  # fmt: skip
 
 

@@ -9,14 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.models.importers import Importer, default_feature_names, require_known, warn_of_raw_scores
-from pippin.models.model import ZERO_THRESHOLD, Tree, TreeEnsemble, make_tree, parse_float, parse_index
+from pippin.models.model import (
+    ZERO_THRESHOLD,
+    Tree,
+    TreeEnsemble,
+    category_intervals,
+    make_tree,
+    parse_float,
+    parse_index,
+)
 from pippin.models.tree_builder import Split, build_tree
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the missing type
 _NONE, _ZERO = 0, 1  # missing types
 _COLUMNS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _MAX_LEAVES = 1 << 20  # leaves of a tree
-_CATEGORICAL_SPLIT = "categorical splits are not supported"
 _LINEAR_TREE = "linear trees are not supported"
 _HEADER = {
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",
@@ -106,8 +113,6 @@ def _parse_lines(block: str) -> dict[str, str]:
 def _read_tree(lines: dict[str, str]) -> Tree:
     """Read one tree; a missing value of a feature without missing values in training is compared as 0."""
     require_known(lines, _TREE, "a tree")
-    if int(lines.get("num_cat", "0")):
-        raise ValueError(_CATEGORICAL_SPLIT)
     if int(lines.get("is_linear", "0")):
         raise ValueError(_LINEAR_TREE)
     count = int(lines["num_leaves"])
@@ -120,14 +125,27 @@ def _read_tree(lines: dict[str, str]) -> Tree:
         return make_tree([], [], [], [], [], value)
     feature, threshold, decision_type, left, right = (_parse_numbers(lines[key]) for key in _COLUMNS)
     decisions = _as_integers(decision_type)
-    if (decisions & _CATEGORICAL).any():
-        raise ValueError(_CATEGORICAL_SPLIT)
     missing = (decisions >> 2) & 3
     missing_left = np.where(missing == _NONE, threshold >= 0, (decisions & _DEFAULT_LEFT) > 0)
+    is_categorical = (decisions & _CATEGORICAL) > 0
+    missing_left &= ~is_categorical  # a missing category goes right
+    intervals = {int(node): _read_categories(lines, threshold[node]) for node in np.flatnonzero(is_categorical)}
     return make_tree(
         _as_integers(feature), move_off_zero(threshold), _as_integers(left), _as_integers(right), missing_left, value,
-        zero_missing=missing == _ZERO,
+        zero_missing=(missing == _ZERO) & ~is_categorical, intervals=intervals,
     )  # fmt: skip
+
+
+def _read_categories(lines: dict[str, str], index: float) -> list[float]:
+    """Return the values that the bit set of a categorical node sends to the left."""
+    bounds, words = (_as_integers(_parse_numbers(lines["cat_boundaries"])), _parse_words(lines["cat_threshold"]))
+    start, end = (int(bound) for bound in bounds[int(index) : int(index) + 2])
+    bits = np.unpackbits(words[start:end].view(np.uint8), bitorder="little")
+    return category_intervals(np.flatnonzero(bits).tolist(), truncated=True)
+
+
+def _parse_words(text: str) -> NDArray[np.uint32]:
+    return np.array([parse_index(word, 1 << 32) for word in text.split()], "<u4")
 
 
 def move_off_zero(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -173,8 +191,12 @@ def _read_json_node(node: Any) -> Split | float:
         require_known(node, _JSON_LEAF, "a leaf")
         return parse_float(node["leaf_value"])
     require_known(node, _JSON_NODE, "a node")
+    if node["decision_type"] == "==":
+        categories = [parse_index(category) for category in str(node["threshold"]).split("||")]
+        bounds = category_intervals(categories, truncated=True)
+        return Split(parse_index(node["split_feature"]), 0.0, node["left_child"], node["right_child"], False, bounds)
     if node["decision_type"] != "<=":
-        raise ValueError(_CATEGORICAL_SPLIT)
+        raise ValueError(f"unknown decision type {node['decision_type']}")
     if node.get("missing_type") == "Zero":
         raise ValueError("the JSON of a model with zero_as_missing is incomplete; save the model as text")
     threshold = float(node["threshold"])

@@ -23,6 +23,7 @@ from pippin.models.model import (
     Model,
     Tree,
     TreeEnsemble,
+    category_intervals,
     make_linear,
     parse_float,
     parse_index,
@@ -77,6 +78,8 @@ def read(content: bytes) -> Model:
         return _read_linear(names, booster["model"], start)
     body = (booster["gbtree"] if kind == "dart" else booster)["model"]
     require_known(body, _TREES, "the trees")
+    if any(len(part) for part in body.get("cats", {}).values()):
+        raise ValueError("categories that are not numbers are not supported")
     if any(body.get("tree_info", ())):
         raise ValueError("models with several outputs are not supported")
     trees = tuple(_read_tree(tree) for tree in body["trees"])
@@ -120,19 +123,33 @@ def _read_tree(tree: Any) -> Tree:
     require_known(tree, _TREE, "a tree")
     left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     conditions, features = tree["split_conditions"], tree["split_indices"]
-    if any(tree.get("split_type", ())) or len(tree.get("categories", ())):
-        raise ValueError("categorical splits are not supported")
+    categorical = _read_categories(tree)
     if parse_index(tree.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
         raise ValueError("leaves with several values are not supported")
 
     def read_node(node: int) -> Split | float:
         if int(left[node]) < 0:
             return to_float32(conditions[node])
-        threshold = less_to_less_equal(parse_float(conditions[node]))
         children = parse_index(left[node]), parse_index(right[node])
+        if node in categorical:  # the categories of a node go right
+            bounds = category_intervals(categorical[node], truncated=False)
+            return Split(int(features[node]), 0.0, *children[::-1], not default_left[node], bounds)
+        threshold = less_to_less_equal(parse_float(conditions[node]))
         return Split(int(features[node]), threshold, *children, bool(default_left[node]))
 
     return build_tree(0, read_node, int)
+
+
+def _read_categories(tree: Any) -> dict[int, list[int]]:
+    """Return the categories of each categorical node."""
+    columns = (tree.get(name, ()) for name in ("categories_nodes", "categories_segments", "categories_sizes"))
+    result = {}
+    for node, start, size in zip(*columns, strict=True):
+        first = parse_index(start)
+        result[parse_index(node)] = [parse_index(c) for c in tree["categories"][first : first + parse_index(size)]]
+    if {node for node, kind in enumerate(tree.get("split_type", ())) if kind} != set(result):
+        raise ValueError("a categorical split has no categories")
+    return result
 
 
 def parse_ubj(content: bytes) -> Any:

@@ -180,7 +180,7 @@ def test_bounds_contain_the_truth_of_hidden_judgements(measure: str) -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):
         truth, left, runs = hide_judgements(rng)
-        evaluations = [evaluate(truth, run, measure) for run in runs]
+        evaluations = [evaluate(truth, run, measure, "official") for run in runs]
         first = bounds(left, runs[0], measure=measure, max_label=3)
         two = bounds(left, *runs, measure=measure, max_label=3)
         values = [np.array(list(each.per_query[measure].values())) for each in evaluations]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pippin.cli.main import main
 from pippin.data import synthetic
 from pippin.data.dataset import Dataset
 from pippin.data.letor import write_letor
@@ -169,3 +170,42 @@ def test_unknown_arguments_suggest_the_nearest_name() -> None:
 def test_swapped_dicts_are_reported() -> None:
     with pytest.raises(DataError, match="of document a is not a whole number; pass the judgements first"):
         evaluate({"q": {"a": 0.5}}, {"q": {"a": 1}})
+
+
+def test_the_default_tool_follows_the_form_of_the_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
+    runs = {"x": {"q1": {"b": 2.0, "a": 1.0}}, "y": {"q1": {"a": 1.0, "b": 1.0}, "q2": {"b": 1.0}}}
+    lines = [f"{q} 0 {d} {label}" for q, labels in qrels.items() for d, label in labels.items()]
+    Path("qrels").write_text("\n".join(lines) + "\n")
+    for tag, run in runs.items():
+        rows = [f"{q} Q0 {d} 1 {score} {tag}" for q, scores in run.items() for d, score in scores.items()]
+        Path(f"{tag}.run").write_text("\n".join(rows) + "\n")
+    Path("data.txt").write_text("2 qid:1 1:0.5\n0 qid:1 1:0.5\n1 qid:2 1:0.1\n")
+    Path("scores").write_text("1\n2\n3\n")
+    trec, letor = ("qrels", "x.run"), ("data.txt", "scores")
+
+    assert evaluate(qrels, runs["x"]).tool.name == evaluate(*trec).tool.name == "trec_eval9"
+    assert evaluate(*trec, stream=True).tool.name == "trec_eval9"
+    assert evaluate(qrels, runs["x"])["NDCG@10"] == evaluate(qrels, runs["x"], tool="trec_eval9")["NDCG@10"]
+    assert evaluate(*letor).tool.name == evaluate(*letor, stream=True).tool.name == "official"
+    assert evaluate([1, 0], [0.5, 0.2], qid=[1, 1]).tool.name == "official"
+    assert "trec_eval9 (trec_eval 9.0.7, the default for qrels)" in repr(evaluate(*trec))
+    assert "the default" not in repr(evaluate(*trec, tool="trec_eval9"))
+    compared = compare(qrels, runs, missing=0.0)
+    assert compared.first.name == "trec_eval9"
+    assert {board.name for board in compared.boards} >= {"official", "letor4"}
+    assert compare(letor[0], {"a": [1.0, 2.0, 3.0], "b": [3.0, 2.0, 1.0]}).first.name == "official"
+    assert audit(*trec).tool == "trec_eval9"
+    assert audit(*letor).tool == "official"
+    assert reconcile(*trec, target="letor4").source.name == "trec_eval9"
+    assert reconcile(*letor, target="letor4").source.name == "official"
+
+    for files, tool in ((trec, "trec_eval9"), (letor, "official")):
+        for command in (["eval", *files], ["audit", *files, "--all"], ["reconcile", *files, "-t", "letor4", "-q"]):
+            assert main(command) == 0
+            assert tool in capsys.readouterr().out
+    assert main(["compare", "qrels", "x.run", "y.run", "-f", "latex", "--missing", "0", "-q"]) == 0
+    assert r"under trec\_eval9 (trec\_eval 9.0.7)" in capsys.readouterr().out

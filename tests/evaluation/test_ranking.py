@@ -178,7 +178,7 @@ def test_infinite_scores_are_ranked_where_they_are_allowed() -> None:
     run = {"q": {"a": -np.inf, "b": 1.0, "c": np.inf}}
     with pytest.raises(DataError, match=r"is -inf; scores must be finite"):
         evaluate(qrels, run, "RR")
-    evaluation = evaluate(qrels, run, "NDCG", allow_infinite=True).mean["NDCG"]
+    evaluation = evaluate(qrels, run, "NDCG", "official", allow_infinite=True).mean["NDCG"]
     assert evaluation == pytest.approx((3 + 1 / 2) / (3 + 1 / np.log2(3)))
     data = Dataset.from_arrays(np.zeros((3, 1)), [1, 0, 2], [1, 1, 1])
     assert evaluate(data, [np.inf, 3.0, -np.inf], "RR", allow_infinite=True).mean["RR"] == 1

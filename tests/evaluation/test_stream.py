@@ -113,7 +113,7 @@ def test_the_largest_label_is_that_of_all_parts(form: str, request: pytest.Fixtu
     files: tuple[Path, Path] = request.getfixturevalue(form)
     axes: dict[str, Any] = {"gain": "share", "empty": 1.0}
     streamed = evaluate_stream(*files, ["ERR", "NDCG@3"], [(TOOLS["official"], axes)], size=900)[0]
-    at_once = evaluate(*files, ["ERR", "NDCG@3"], **axes)
+    at_once = evaluate(*files, ["ERR", "NDCG@3"], "official", **axes)
     assert streamed.per_query == at_once.per_query
     largest = 4 if form == "letor" else 2
     assert [c.max_label for c in streamed.columns] == [c.max_label for c in at_once.columns] == [largest, largest]

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 import pippin
-from pippin.cli.options import add_option, add_options, add_output_options, require_single
+from pippin.cli.options import DEFAULT_TOOL, add_option, add_options, add_output_options, require_single
 from pippin.cli.output import format_json, write_text
 from pippin.display.tables import render_all
 from pippin.errors import DataError
@@ -39,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "measure", "whose change is reported", default=["NDCG@10", "AP", "P@10"])
     parser.add_argument("--cutoffs", default="1,3,5,10,20", metavar="K,K,…", help="cutoffs at "
                         "which short lists and unjudged documents are counted (default: %(default)s)")  # fmt: skip
-    add_option(
-        parser, "tool", "to whose choices the changes are differences (default: trec_eval9 for qrels, else official)"
-    )
+    add_option(parser, "tool", f"to whose choices the changes are differences {DEFAULT_TOOL}")
     add_options(parser, "merge_queries")
     parser.add_argument("--all", action="store_true", help="print all findings instead of a summary")
     add_output_options(parser, "html")

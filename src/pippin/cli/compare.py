@@ -8,6 +8,7 @@ from pathlib import Path
 import pippin
 from pippin.cli.options import (
     CommaList,
+    add_option,
     add_options,
     add_output_options,
     add_test_options,
@@ -38,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reported", metavar="VALUE|FILE", help="find the tools and choices that give this value of "
                         "--measure for RUN, such as 0.4418; or recompute the values of a file (results of MTEB, a "
                         "response of _rank_eval, JSON) under --tool")  # fmt: skip
-    add_options(parser, measure=["NDCG@10", "MAP"], tool=None)
+    add_options(parser, measure=["NDCG@10", "MAP"])
+    add_option(parser, "tool", "(default: trec_eval9 for qrels, else official; then all classic tools)")
     add_options(parser, "per_query", "merge_queries")
     parser.add_argument("--baseline", metavar="SYSTEM", action=CommaList, help="test every system against these only "
                         "(repeat, or join by commas)")  # fmt: skip

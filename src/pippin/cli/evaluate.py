@@ -6,6 +6,7 @@ import argparse
 
 import pippin
 from pippin.cli.options import (
+    DEFAULT_TOOL,
     add_axes,
     add_option,
     add_options,
@@ -33,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="qrels, LETOR file, table or store")
     parser.add_argument("run", metavar="RUN", nargs="*", help="runs or score files; NAME=PATH renames a "
                         "system (default: the scores in QRELS)")  # fmt: skip
-    add_options(parser, measure=["NDCG@10", "MAP"], tool=["official"])
+    add_options(parser, measure=["NDCG@10", "MAP"])
+    add_option(parser, "tool", DEFAULT_TOOL)
     add_options(parser, "per_query", "merge_queries")
     parser.add_argument("--allow-infinite", action="store_true", help="rank infinite scores; NaN is always an error")
     parser.add_argument("--ties-range", action="store_true", help="show the range of values over the orders of ties")

@@ -144,6 +144,9 @@ OPTIONS = {
 }  # fmt: skip
 
 
+DEFAULT_TOOL = "(default: trec_eval9 for qrels, else official)"
+
+
 def add_options(parser: argparse._ActionsContainer, *names: str, **defaults: Any) -> None:
     """Add shared options to a command: by name, or with a default."""
     for name in names:

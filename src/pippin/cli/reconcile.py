@@ -13,7 +13,8 @@ from pippin.reports import reconciliation as report
 
 HELP = """Explain why tools disagree: how much of the difference each axis causes.
 
-The first tool is the base that the others are explained against; the base of a single tool is official.
+The first tool is the base that the others are explained against. The base of a single tool is trec_eval9 for qrels and
+official for data sets.
 --per-query shows which queries cause each part."""
 EXAMPLES = (
     "pippin reconcile test.txt scores.txt --measure NDCG@10 --tool trec_eval9,letor4",
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     """Reconcile and print."""
     if not options.tool:
         raise ConventionError("name the tools to compare: --tool A,B or --tool all")
-    source, target = ("official", options.tool) if len(options.tool) == 1 else (options.tool[0], options.tool[1:])
+    source, target = (None, options.tool) if len(options.tool) == 1 else (options.tool[0], options.tool[1:])
     results = pippin.reconcile(
         options.qrels, options.run, options.measure, source, target,
         merge_queries=options.merge_queries, verbose=not options.quiet,

@@ -13,6 +13,7 @@ from typing import Any, Unpack, overload
 from pippin.data.dataset import Dataset
 from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores, run_tag
 from pippin.data.qrels import Qrels, Run
+from pippin.data.read import detect_text_format
 from pippin.data.streaming import LazyRun
 from pippin.errors import ConventionError, DataError, PippinError, PippinWarning
 from pippin.evaluation.convention import Axes, check_axes
@@ -52,9 +53,16 @@ def check_measures(measures: Sequence[str], tools: Sequence[Tool] = ()) -> None:
         raise ConventionError("; ".join(wrong))
 
 
-def default_tool(qrels: Dataset | Qrels) -> Tool:
-    """Return the tool of an evaluation that names none: trec_eval 9 for qrels, the definition for data sets."""
-    return TOOLS["trec_eval9" if isinstance(qrels, Qrels) else "official"]
+def default_tool(qrels: Any) -> Tool:
+    """Return the tool of an evaluation that names none: trec_eval 9 for qrels, the definition for data sets.
+
+    `qrels` are loaded judgements, or the path of a file or folder.
+    """
+    if isinstance(qrels, (str, os.PathLike)):
+        is_qrels = Path(qrels).is_file() and detect_text_format(qrels) == "qrels"
+    else:
+        is_qrels = isinstance(qrels, Qrels)
+    return TOOLS["trec_eval9" if is_qrels else "official"]
 
 
 def name_systems(systems: Mapping[str, Any] | Sequence[Any], *, by_tag: bool = False) -> dict[str, Any]:
@@ -145,7 +153,7 @@ class EvaluateOptions(Axes, total=False):
 @overload
 def evaluate(
     qrels: Dataset | Qrels | str | os.PathLike[str], run: Systems, measure: Any = ...,
-    tool: str | Tool | ToolSelection = ..., **options: Unpack[EvaluateOptions],
+    tool: str | Tool | ToolSelection | None = ..., **options: Unpack[EvaluateOptions],
 ) -> SystemEvaluations: ...  # fmt: skip
 @overload
 def evaluate(
@@ -157,13 +165,13 @@ def evaluate(
 ) -> Evaluations: ...
 @overload
 def evaluate(
-    qrels: Any, run: Any = ..., measure: Any = ..., tool: str | Tool = ..., **options: Unpack[EvaluateOptions]
+    qrels: Any, run: Any = ..., measure: Any = ..., tool: str | Tool | None = ..., **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 def evaluate(
     qrels: Any,
     run: Any = None,
     measure: Any = "NDCG@10",
-    tool: str | Tool | ToolSelection = "official",
+    tool: str | Tool | ToolSelection | None = None,
     *,
     y: str | None = None,
     score: str | None = None,
@@ -190,9 +198,10 @@ def evaluate(
         them by name, evaluates several systems. Without it, `qrels` must hold the scores, too.
     measure : str, Measure or list, default "NDCG@10"
         Measures in any notation (see :data:`pippin.measures`), or measures of ir_measures.
-    tool : str, Tool or list, default "official"
-        Names from :data:`pippin.tools`, names of groups, or "all". Of several tools, those that cannot evaluate these
-        data are left out; the attribute `left_out` of the result has the reasons.
+    tool : str, Tool or list, optional
+        Names from :data:`pippin.tools`, names of groups, or "all"; by default ``"trec_eval9"`` for qrels and
+        ``"official"`` for data sets and labels. Of several tools, those that cannot evaluate these data are left out;
+        the attribute `left_out` of the result has the reasons.
     y, score : str, optional
         Columns of labels and scores, if `qrels` is a frame with one row per document.
     qid : array of shape (n_documents,) or str, optional
@@ -248,7 +257,7 @@ def evaluate(
     """
     check_axes(axes, evaluate)
     measures = texts_of(measure)
-    tools = resolve_tools(tool)
+    tools = [] if tool is None else resolve_tools(tool)
     check_measures(measures, tools)
     qrels, run, qid = align_rows(qrels, run, qid, y, score)
     has_systems = _holds_systems(qrels, run)
@@ -262,6 +271,7 @@ def evaluate(
         from pippin.evaluation.streaming import evaluate_in_parts
 
         systems = name_systems(run if has_systems else [qrels if run is None else run])
+        tools = tools or [default_tool(qrels)]
         evaluations, left_out = evaluate_in_parts(qrels, systems, measures, tools, axes, ties_range, executor)
     else:
         systems = name_systems(run) if has_systems else {"": qrels if run is None else run}
@@ -270,6 +280,7 @@ def evaluate(
         if is_path and holds_scores and not may_hold_scores(os.fspath(qrels)):
             raise DataError("the file has labels only; name a run or a file of scores", qrels)
         data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
+        tools = tools or [default_tool(data)]
         lazy = _sorts_once(measures, tools, axes, ties_range)
         evaluations, left_out = [], {}
         for name, system in systems.items():
@@ -287,9 +298,11 @@ def evaluate(
                     PippinWarning,
                     stacklevel=2,
                 )
+    if tool is None:
+        evaluations = [replace(evaluation, is_default_tool=True) for evaluation in evaluations]
     if has_systems:
         return SystemEvaluations(evaluations, left_out)
-    if is_single_tool(tool):
+    if tool is None or is_single_tool(tool):
         return evaluations[0]
     return Evaluations({e.tool.name: e for e in evaluations}, left_out)
 

@@ -69,6 +69,8 @@ class Evaluation(Plottable, FrozenRecord, eq=False):
         Numbers of queries: all, empty, short for the largest cutoff, tied.
     ties : dict, optional
         Measure → (worst, best) mean over the orders of tied documents.
+    is_default_tool : bool
+        Whether the tool is the default for the form of the data, because none was named.
     """
 
     tool: Tool
@@ -77,6 +79,7 @@ class Evaluation(Plottable, FrozenRecord, eq=False):
     columns: tuple[MeasureResult, ...]
     counts: dict[str, int] = field(default_factory=dict)
     ties: dict[str, tuple[float, float]] | None = None
+    is_default_tool: bool = False
 
     @cached_property
     def mean(self) -> dict[str, float]:

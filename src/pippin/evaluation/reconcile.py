@@ -16,11 +16,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from pippin.data.inputs import coerce_judgements
 from pippin.display import Plottable, ResultsByTool, rows_to_columns
 from pippin.display.terminal import progress
 from pippin.errors import ConventionError, UnknownName
 from pippin.evaluation.convention import AXES, Convention
-from pippin.evaluation.evaluate import read_rankings
+from pippin.evaluation.evaluate import default_tool, read_rankings
 from pippin.evaluation.evaluation import (
     RankingCache,
     aggregate_of,
@@ -165,29 +166,30 @@ def signed(value: float, digits: int = 3) -> str:
 
 @overload
 def reconcile(
-    qrels: Any, run: Any, measure: str = ..., source: str | Tool = ..., target: ToolSelection = ..., *,
+    qrels: Any, run: Any, measure: str = ..., source: str | Tool | None = ..., target: ToolSelection = ..., *,
     qid: Any = ..., group: Any = ..., merge_queries: bool = ..., verbose: bool = ...,
 ) -> Reconciliations: ...  # fmt: skip
 @overload
 def reconcile(
-    qrels: Any, run: Any, measure: str, source: str | Tool, target: str | Tool, *,
+    qrels: Any, run: Any, measure: str, source: str | Tool | None, target: str | Tool, *,
     qid: Any = ..., group: Any = ..., merge_queries: bool = ..., verbose: bool = ...,
 ) -> Reconciliation: ...  # fmt: skip
 @overload
 def reconcile(
-    qrels: Any, run: Any, measure: str = ..., source: str | Tool = ..., *, target: str | Tool,
+    qrels: Any, run: Any, measure: str = ..., source: str | Tool | None = ..., *, target: str | Tool,
     qid: Any = ..., group: Any = ..., merge_queries: bool = ..., verbose: bool = ...,
 ) -> Reconciliation: ...  # fmt: skip
 @overload
 def reconcile(
-    qrels: Any, run: Any, measure: list[str], source: str | Tool = ..., target: str | Tool | ToolSelection = ..., *,
-    qid: Any = ..., group: Any = ..., merge_queries: bool = ..., verbose: bool = ...,
+    qrels: Any, run: Any, measure: list[str], source: str | Tool | None = ...,
+    target: str | Tool | ToolSelection = ..., *, qid: Any = ..., group: Any = ..., merge_queries: bool = ...,
+    verbose: bool = ...,
 ) -> list[Reconciliations]: ...  # fmt: skip
 def reconcile(
     qrels: Any,
     run: Any,
     measure: Any = "NDCG@10",
-    source: str | Tool = "official",
+    source: str | Tool | None = None,
     target: str | Tool | ToolSelection = "classic",
     *,
     qid: Any = None,
@@ -205,8 +207,8 @@ def reconcile(
         As in `evaluate`.
     measure : str or list, default "NDCG@10"
         One measure, or a list, which gives a list of results.
-    source : str or Tool, default "official"
-        The tool whose value is the base.
+    source : str or Tool, optional
+        The tool whose value is the base; by default ``"trec_eval9"`` for qrels and ``"official"`` for data sets.
     target : str, Tool or list, default "classic"
         The tools to explain. Of a group, tools that cannot be reconciled are left out.
     qid, group, merge_queries
@@ -232,8 +234,11 @@ def reconcile(
     'letor4 − yahoo = +0.185: discount +0.185 (log2 → letor).'
     """
     measures = texts_of(measure)
-    base = TOOLS[source] if isinstance(source, str) else source
     targets = resolve_tools(target)
+    if source is None:
+        qrels, qid, group = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries), None, None
+        source = default_tool(qrels)
+    base = TOOLS[source] if isinstance(source, str) else source
     if not is_single_tool(target):
         targets = [tool for tool in targets if tool is not base]
     if not targets:

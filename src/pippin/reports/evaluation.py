@@ -175,7 +175,8 @@ def _unknown_orders(evaluations: Sequence[Evaluation]) -> list[str]:
 def _under(evaluation: Evaluation) -> str:
     """Return the tool, its title and version, and the changed axes."""
     tool, changed = evaluation.tool, changes_text(evaluation.overrides)
-    return f"{tool.name} ({tool.title} {tool.version}{'; ' + changed if changed else ''})"
+    default = ", the default for qrels" if evaluation.is_default_tool and tool.name != "official" else ""
+    return f"{tool.name} ({tool.title} {tool.version}{default}{'; ' + changed if changed else ''})"
 
 
 def _facts(counts: Mapping[str, int]) -> str:

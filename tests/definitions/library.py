@@ -29,6 +29,13 @@ def auc(query: Query) -> float:
     return sum(first for first, _ in pairs) / len(pairs) if pairs else 0.0
 
 
+@twin("Accuracy")
+def accuracy(query: Query) -> float:
+    """The same pairs; undefined if all or none above the cutoff are relevant."""
+    flags = [query.relevant(label) for label in query.ranked[: query.depth]]
+    return UNDEFINED if len({*flags}) < 2 else auc(query)
+
+
 @twin("RankingLoss")
 def ranking_loss(query: Query) -> float:
     """Pairs in the wrong order."""

@@ -215,3 +215,28 @@ def test_bpref_of_ranx_is_undefined_without_a_judged_nonrelevant_document() -> N
     assert missed.mean["bpref"] == 0.0
     negative = pippin.evaluate({"q": {"a": 2, "b": -1}}, {"q": {"b": 3.0, "a": 2.0}}, "bpref", "ranx")
     assert negative.mean["bpref"] == 0.0  # a label below 0 is non-relevant
+
+
+IR_QRELS = {"1": {"d0": 2, "d1": 1, "d2": 0, "d3": 1, "d4": 3}, "2": {"a": 1}, "3": {"b": 1, "c": 0}}
+IR_RUN = {
+    "1": {"d0": 3.0, "d1": 4.0, "d2": 4.0, "d3": 1.0, "d4": 2.0, "x": 5.0}, "2": {"u": 1.0}, "3": {"b": 1.0, "c": 1.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("measure", "mean"),
+    [  # what ir_measures gives
+        ("nDCG(gains={1:5,2:3})@3", 0.29662412289666734), ("nDCG(gains={1:5,2:3})", 0.4153530600027744),
+        ("Accuracy", 0.5625), ("Accuracy@2", 0.5), ("Accuracy@3", 0.75), ("Accuracy(rel=2)", 0.25),
+    ],
+)  # fmt: skip
+def test_gains_and_accuracy_of_ir_measures(measure: str, mean: float) -> None:
+    assert pippin.evaluate(IR_QRELS, IR_RUN, measure, "ir_measures").mean[measure] == pytest.approx(mean, rel=1e-12)
+
+
+def test_rank_eval_reverses_tied_documents() -> None:
+    """Means of rank_eval 0.1.3."""
+    qrels = {"q": {"a": 0, "b": 1, "c": 2}}
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 0.5}}
+    means = [pippin.evaluate(qrels, run, "mrr", tool).mean["mrr"] for tool in ("rank_eval", "ranx")]
+    assert means == [1.0, 0.5]

@@ -175,7 +175,9 @@ def _arguments(kind: MeasureDefinition, inside: str, text: str) -> tuple[dict[st
         value = value.strip("'\"")
         if not equals:
             raise ConventionError(f"{text}: write arguments as name=value")
-        if key == "dcg" and value in _DCG_OF_IR_MEASURES:
+        if key == "gains" and value.startswith("{"):
+            overrides["gain"] = _table_of_gains(value, text)
+        elif key == "dcg" and value in _DCG_OF_IR_MEASURES:
             overrides["gain"] = _DCG_OF_IR_MEASURES[value]
         elif key in kind.parameters:
             try:
@@ -195,6 +197,22 @@ def _arguments(kind: MeasureDefinition, inside: str, text: str) -> tuple[dict[st
     return parameters, overrides
 
 
+def _table_of_gains(mapping: str, text: str) -> tuple[float, ...]:
+    """Return the table of gains of ir_measures' mapping; a label without a gain gains itself.
+
+    >>> _table_of_gains("{1:5,3:2}", "nDCG(gains={1:5,3:2})")
+    (0.0, 5.0, 2.0, 2.0, 4.0)
+    """
+    try:
+        gains = {
+            int(label): float(gain) for label, gain in (pair.split(":") for pair in mapping.strip("{}").split(","))
+        }
+        table = AXES["gain"].check([gains.get(label, label) for label in range(max([4, *gains]) + 1)])
+    except ValueError:
+        raise ConventionError(f"{text}: gains are written as {{1:5,2:3}}, and label 0 gains 0") from None
+    return tuple(table)
+
+
 def _judged(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
     """Return precision with every judged document as relevant, whatever its label."""
     all_judged = replace(ranking, labels=(ranking.labels != UNJUDGED).astype(np.int32))
@@ -205,6 +223,21 @@ def _judged(ranking: Ranking, convention: Convention, measure: Measure) -> Value
 register(MeasureDefinition(
     "Judged", "the share of judged documents in the first k", "judged@k / min(k, n)", "ir_measures 0.4.3", _judged,
     ("apply_cutoff",),
+))  # fmt: skip
+
+
+def _accuracy(ranking: Ranking, convention: Convention, measure: Measure) -> Values:
+    """Return the accuracy of pairs above the cutoff, undefined without a relevant or without another document there."""
+    kernel_rules = rules(ranking, convention, measure)
+    hits, sizes = ranking.compute("hits", kernel_rules), ranking.sizes()
+    depths = np.minimum(sizes, kernel_rules.cutoff) if kernel_rules.cutoff else sizes
+    return np.where((hits > 0) & (hits < depths), ranking.compute("auc", kernel_rules), np.nan)
+
+
+register(MeasureDefinition(
+    "Accuracy", "pairs of a relevant and another document in the correct order, if one is relevant",
+    "correct pairs / pairs, in the first k", "ir_measures 0.4.3", _accuracy,
+    ("relevance_threshold", "empty", "apply_cutoff"), supports_expected_ties=False, better="",
 ))  # fmt: skip
 register(MeasureDefinition(
     "NumQ", "queries that count", "a count, summed over queries", "ir_measures 0.4.3",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures.trec_eval import LEGACY
 from pippin.evaluation.tools import (
+    TOOLS,
     LabelLimit,
     Tool,
     Variant,
@@ -118,7 +119,8 @@ register(Tool(
 register(Tool(
     "ir_measures", "ir_measures", "0.4.3", "github.com/terrierteam/ir_measures",
     _TREC.replace(query_selection="judged"),
-    (*_TREC_PRINTS, "ERR", "RBP", "iprec_at_recall", "relative_P", "set_map", "set_F", "infAP", "Judged", "NumQ"),
+    (*_TREC_PRINTS, "ERR", "RBP", "iprec_at_recall", "relative_P", "set_map", "set_F", "infAP", "Judged", "NumQ",
+     "Accuracy"),
     ("nDCG and nDCG(dcg='exp-log2') are computed by two different tools",
      "RR and RR@k settle ties in opposite directions", "every judged topic counts, found or not",
      "NumQ and NumRel count retrieved topics alone"),
@@ -128,6 +130,8 @@ register(Tool(
      Variant(lambda m: m.kind == "RR" and m.cutoff is not None,
              {"ties": "id-ascending", "score_precision": "float64"}, "from the MS MARCO script"),
      Variant(kinds("Judged"), {"ties": "id-ascending", "score_precision": "float64"}, "its own count"),
+     Variant(kinds("Accuracy"), {"query_selection": "both", "empty": None, "ties": "input",
+                                 "score_precision": "float64"}, "only topics with a retrieved relevant document"),
      Variant(kinds("NumQ", "num_rel"), {"query_selection": "both"}, "a judged topic that is not in the run counts 0")),
 ))  # fmt: skip
 register(Tool(
@@ -139,6 +143,12 @@ register(Tool(
      "labels that are not whole numbers are truncated"),
     (Variant(kinds("Bpref"), {"empty": None, "averaging": "all-or-none", "bpref_no_nonrelevant": "undefined",
                               "bpref_negative_labels": "nonrelevant"}, "divided by min(R, N); all below 1 are in N"),),
+))  # fmt: skip
+register(Tool(
+    "rank_eval", "rank_eval", "0.1.3", "github.com/AmenRa/rank_eval, before it became ranx",
+    TOOLS["ranx"].convention.replace(ties="reversed"), ("NDCG", "AP", "P", "Recall", "Rprec", "RR", "Hits"),
+    ("ties are in reverse input order, in lists of 16 or more documents in an arbitrary one",
+     "ndcg_burges is NDCG with gain 2^label - 1"),
 ))  # fmt: skip
 register(Tool(
     "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",

@@ -100,7 +100,7 @@ class Registry(Generic[T]):
         return item
 
     @property
-    def loaded(self) -> Mapping[str, T]:
+    def loaded_items(self) -> Mapping[str, T]:
         """The items registered so far, without loading plugins."""
         self._import_modules()
         return MappingProxyType(self._items)

@@ -71,7 +71,7 @@ def test_a_chain_that_failed_is_reported_and_not_counted(two: tuple[str, str], t
 
 def test_every_direction_of_the_page_has_its_place() -> None:
     page = (Path(__file__).parents[2] / "docs" / "notes" / "research-tables.md").read_text(encoding="utf-8")
-    for name in DIRECTIONS.loaded:
+    for name in DIRECTIONS.loaded_items:
         assert f"<!-- research: {name} -->" in page
         assert f"<!-- end of {name} -->" in page
 
@@ -92,10 +92,10 @@ def test_a_laboratory_builds_collections_with_more_features(tmp_path: Path) -> N
     (folder / "topics.tsv").write_text("".join(f"q{i}\tred pears {i}\n" for i in range(6)))
     (folder / "qrels").write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 d7 0\n" for i in range(6)))
     place = StudyContext((f"mine={folder}",), tmp_path / "r", folds=3)
-    (richer,) = place.enriched("auto positions")
+    (richer,) = place.with_features("auto positions")
     assert richer.data == "mine+"
     built = Path(richer.path).parent
-    assert StudyContext((f"mine={built}",), tmp_path / "r", folds=3).enriched("auto positions") == []
+    assert StudyContext((f"mine={built}",), tmp_path / "r", folds=3).with_features("auto positions") == []
     names = open_source_folds(richer).data.feature_names
     assert names[:-2] == open_source_folds(place.inputs()[0]).data.feature_names
     assert [name.partition("@")[0] for name in names[-2:]] == ["first_position", "bm25_proximity"]

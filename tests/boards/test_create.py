@@ -20,8 +20,8 @@ from pippin.errors import DataError
 DATA = synthetic.make_dataset(queries=20, seed=5)
 # module and function before which the process is killed
 STEPS: list[tuple[Any, str]] = [
-    (scoring, "make_board"), (board_module, "_write_hidden"), (board_module, "write_letor"), (scoring, "HiddenLabels"),
-    (scoring, "save_scores"), (scoring, "insert"), (scoring, "now"),
+    (scoring, "make_board"), (board_module, "_write_hidden_part"), (board_module, "write_letor"),
+    (scoring, "HiddenLabels"), (scoring, "save_scores"), (scoring, "insert"), (scoring, "now"),
 ]  # fmt: skip
 
 

@@ -31,13 +31,13 @@ AROUND = Neighborhood(GRAPH, ALL, make_scored(SCORES))
 def test_weights_by_hand() -> None:
     around = AROUND
     assert around.uniform().toarray()[[0, 1, 3]].tolist() == [[0, 0.5, 0.5, 0, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0]]
-    weighted = around.weighted().toarray()
+    weighted = around.weighted_links().toarray()
     assert weighted.tolist() == [[0, 0.75, 0.25, 0, 0], [0, 0, 1, 0, 0], [0] * 5, [0] * 5, [0] * 5]  # S(0) = 0
     assert around.links().toarray().sum() == 4
 
 
 def test_negative_scores_weigh_nothing() -> None:
-    weighted = Neighborhood(GRAPH, ALL, make_scored(np.array([-1.0, -3.0, 1.0, 0.0, 2.0]))).weighted()
+    weighted = Neighborhood(GRAPH, ALL, make_scored(np.array([-1.0, -3.0, 1.0, 0.0, 2.0]))).weighted_links()
     assert weighted.toarray()[[0, 3]].tolist() == [[0, 0, 1, 0, 0], [0] * 5]
 
 
@@ -48,7 +48,7 @@ def test_a_neighbourhood_is_candidates_and_one_step_around_them() -> None:
     assert around.slots.tolist() == [1]
     # page 1 points to 2 and to 5, which is outside: its weights count all its links
     assert around.uniform().toarray().tolist() == [[0, 0.5, 0], [0, 0, 1], [0, 0, 0]]
-    assert around.weighted().toarray()[0].tolist() == [0, 0.25, 0]
+    assert around.weighted_links().toarray()[0].tolist() == [0, 0.25, 0]
 
 
 def test_first_in_links_are_used() -> None:
@@ -63,7 +63,7 @@ def test_the_recursion_is_solved(seed: int, alpha: float) -> None:
     graph = random_graph(seed)
     table = rng.normal(size=(40, 3))
     around = Neighborhood(graph, np.arange(40), make_scored(table[:, 0]))
-    out = around.weighted()
+    out = around.weighted_links()
     for weights in (out, out.transpose(), around.uniform()):
         twin = np.linalg.solve(np.eye(40) - (1 - alpha) * weights.toarray(), alpha * table)
         assert np.abs(propagate(weights, table, alpha) - twin).max() <= 1e-8

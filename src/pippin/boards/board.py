@@ -238,7 +238,7 @@ def make_board(
         "features": list(public.feature_names), "absent": "null" if np.isnan(public.features).any() else "zero",
         "limits": asdict(limits or Limits()), "data": digest(public), "commitment": commitment(test, salt),
     }  # fmt: skip
-    _write_hidden(hidden_folder, test, {"final": final.tolist(), "salt": salt, "seed": seed})
+    _write_hidden_part(hidden_folder, test, {"final": final.tolist(), "salt": salt, "seed": seed})
     with FORMAT.new_folder(target) as new:
         if kind == "qrels":
             write_new(new / "queries.txt", "".join(f"{query}\n" for query in public.query_ids).encode())
@@ -290,7 +290,7 @@ def _queries_only(ids: tuple[str, ...]) -> Dataset:
     return Dataset(np.empty((len(ids), 0)), np.zeros(len(ids), np.int32), offsets, ids)
 
 
-def _write_hidden(folder: Path, data: LabelledData, split: Mapping[str, Any]) -> None:
+def _write_hidden_part(folder: Path, data: LabelledData, split: Mapping[str, Any]) -> None:
     with atomic_folder(folder) as new:
         if isinstance(data, Qrels):
             write_qrels(data, new / "qrels.txt")

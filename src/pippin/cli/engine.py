@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def _connected(action: Callable[[SearchEngine, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def _connect(action: Callable[[SearchEngine, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     """Return the function that connects to the engine and runs an action there."""
 
     def run_action(options: argparse.Namespace) -> int:
@@ -232,19 +232,19 @@ ACTIONS: Mapping[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[
     "features": (_configure_features, _features, "write how an engine computes features, and which it cannot compute"),
     "log": (
         _configure_log,
-        _connected(_log),
+        _connect(_log),
         "write the engine's own feature values of judged documents as a data set",
     ),
     "deploy": (
         _configure_deploy,
-        _connected(_deploy),
+        _connect(_deploy),
         "write a model and its features into the engine, replacing earlier ones",
     ),
-    "run": (_configure_run, _connected(_run), "run queries and write the ranked documents, with response times"),
+    "run": (_configure_run, _connect(_run), "run queries and write the ranked documents, with response times"),
     "serve": (_configure_serve, _serve, "serve a model over HTTP: POST /score takes batches as JSON or Arrow"),
     "verify": (
         _configure_verify,
-        _connected(_verify),
+        _connect(_verify),
         "compare the engine's scores with those of the certificate's arithmetic",
     ),
 }

@@ -276,7 +276,7 @@ class SearchResults:
         """Ids of the queries without any document."""
         return [query.id for query, numbers in zip(self.queries, self.numbers, strict=True) if not len(numbers)]
 
-    def _matched(self) -> list[int]:
+    def _matching_queries(self) -> list[int]:
         """Return the positions of the queries with documents; at least one."""
         matched = [i for i, numbers in enumerate(self.numbers) if len(numbers)]
         if not matched:
@@ -285,7 +285,7 @@ class SearchResults:
 
     def run(self) -> Run:
         """Return a run of the queries that have documents."""
-        matched = self._matched()
+        matched = self._matching_queries()
         return Run(
             tuple(self.queries[i].id for i in matched),
             np.concatenate(([0], np.cumsum([len(self.numbers[i]) for i in matched]))).astype(np.int64),
@@ -339,7 +339,7 @@ class SearchResults:
     ) -> dict[str, Dataset]:  # fmt: skip
         bound = parse_features(features)
         check_fields(bound, self.index.fields, self.index.numeric_fields)
-        matched = self._matched()
+        matched = self._matching_queries()
         tables = [
             table
             for batch in self._batches(matched)

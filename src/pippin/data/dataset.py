@@ -438,7 +438,7 @@ class Dataset(FrameConvertible, FrozenRecord, eq=False):
     def __getattr__(self, name: str) -> Any:
         if name != "features" or "_mapped_features" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        features = read_only(vars(self)["_mapped_features"].verified())
+        features = read_only(vars(self)["_mapped_features"].read_verified())
         object.__setattr__(self, "features", features)
         return features
 

@@ -100,7 +100,7 @@ class Partitions:
 
     def read(self, part: Partition) -> Dataset:
         """Read a partition as a data set."""
-        buffer = Buffer(self._file(part).verified(), os.fspath(self.folder / part.file))
+        buffer = Buffer(self._file(part).read_verified(), os.fspath(self.folder / part.file))
         data = frames.read_frame(
             buffer, "parquet", want="judgements", features=self.features, dtype=np.dtype(self.dtype)
         )

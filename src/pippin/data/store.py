@@ -104,8 +104,10 @@ def read_store(path: str | os.PathLike[str], *, verify: bool = False) -> Data:
 def read_column(manifest: Manifest, entry: dict[str, Any]) -> NDArray[Any] | StringColumn:
     """Map and verify a column by its entry in the manifest."""
     if "file" in entry:
-        return _array(manifest, entry).verified()
-    arrays = {key: _array(manifest, {**entry[key], "dtype": dtype}).verified() for key, dtype in STRING_ARRAYS.items()}
+        return _array(manifest, entry).read_verified()
+    arrays = {
+        key: _array(manifest, {**entry[key], "dtype": dtype}).read_verified() for key, dtype in STRING_ARRAYS.items()
+    }
     strings = StringColumn(**arrays)
     if not len(strings.starts) == len(strings.lengths):
         raise DataError("the files of a string column have different lengths")

@@ -69,7 +69,7 @@ class VerifiedFile:
         manifest = self._manifest
         return DataError(f"this {manifest.format.label} is damaged: {self.name}: {message}", manifest.path)
 
-    def verified(self) -> NDArray[np.uint8]:
+    def read_verified(self) -> NDArray[np.uint8]:
         """Verify and return all bytes."""
         self.check()
         return self.data
@@ -106,7 +106,7 @@ class VerifiedArray:
     def __len__(self) -> int:
         return len(self.raw)
 
-    def verified(self) -> NDArray[Any]:
+    def read_verified(self) -> NDArray[Any]:
         """Verify and return the array."""
         self._file.check(self._position, self._position + self.raw.nbytes)
         return self.raw
@@ -129,4 +129,4 @@ class VerifiedArray:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return np.asarray, (np.array(self.verified()),)
+        return np.asarray, (np.array(self.read_verified()),)

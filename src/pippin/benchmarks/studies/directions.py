@@ -73,7 +73,7 @@ class StudyContext:
         """Return the data sets; collections are built."""
         return resolve_inputs(self.arguments, self._options())
 
-    def enriched(self, features: str) -> list[Input]:
+    def with_features(self, features: str) -> list[Input]:
         """Return the collections with these features, and dense ones if there is a model, named with a final `+`.
 
         They are separate data sets, because dense retrieval adds candidates. Built collections are left out.
@@ -337,7 +337,7 @@ def _beyond_scores(context: StudyContext) -> Iterator[Finding]:
 def _extraction(context: StudyContext) -> Iterator[Finding]:
     """Compare products of features, and groups of features of a collection, with the plain features."""
     yield context.compare(lambda *_: [("ranksvm", ["products > ranksvm"])])
-    richer = context.enriched("auto proximity positions")
+    richer = context.with_features("auto proximity positions")
     if not richer:
         return
     groups = {"proximity": "*_distance@*+smallest_window@*+*ordered_bigrams@*",

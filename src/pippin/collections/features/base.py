@@ -279,8 +279,8 @@ def sets_of(text: str) -> list[str]:
 
 def _is_set(name: str) -> bool:
     """Return whether a name is a feature set; registered names take precedence over those of plugins."""
-    if name in FEATURES.loaded or name in SETS.loaded:
-        return name not in FEATURES.loaded
+    if name in FEATURES.loaded_items or name in SETS.loaded_items:
+        return name not in FEATURES.loaded_items
     return name not in FEATURES and name in SETS
 
 

@@ -53,7 +53,7 @@ def length(queries: Queries, field: FieldStatistics) -> Floats:
 
 
 @feature("covered", kind="Q-D", batched=True, formula="|{w ∈ q : c(w,d) > 0}|", source="MSLR-WEB, 1–5")
-def covered(queries: Queries, field: FieldStatistics) -> Floats:
+def count_covered(queries: Queries, field: FieldStatistics) -> Floats:
     """Count the words of the query that occur in the field."""
     return total((field.tf > 0).astype(np.float64))
 
@@ -61,7 +61,7 @@ def covered(queries: Queries, field: FieldStatistics) -> Floats:
 @feature("covered_ratio", kind="Q-D", batched=True, formula="|{w ∈ q : c(w,d) > 0}| / |q|", source="MSLR-WEB, 6–10")
 def covered_ratio(queries: Queries, field: FieldStatistics) -> Floats:
     """Return the share of the query's words that occur in the field."""
-    return covered(queries, field) / max(len(field.tf), 1)
+    return count_covered(queries, field) / max(len(field.tf), 1)
 
 
 _FORMS = {"form": "probabilistic | plain"}

@@ -93,7 +93,7 @@ class LinkFeatureCache:
         return total((self._gains(counts, self.numbers) * self.idf).T)
 
     @cached_property
-    def _matched(self) -> tuple[PageSet, Ints]:
+    def _matching_pages(self) -> tuple[PageSet, Ints]:
         """Return the pages that contain a word of the query, as a set and in ascending order."""
         matched = PageSet(self.web.pages)
         for numbers, _ in self.postings:
@@ -103,7 +103,7 @@ class LinkFeatureCache:
     @cached_property
     def _table(self) -> Floats:
         """BM25 and the counts of the matched pages, [m + 1, 1 + u]; the last row, 0, is for all other pages."""
-        matched, pages = self._matched
+        matched, pages = self._matching_pages
         table = np.zeros((len(pages) + 1, 1 + len(self.postings)))
         for column, (numbers, counts) in enumerate(self.postings, 1):
             rows = matched.slots(numbers)
@@ -118,12 +118,12 @@ class LinkFeatureCache:
 
     def table(self, pages: Ints) -> Floats:
         """Return the score and the counts of some pages, [n, 1 + u], which are propagated together."""
-        return np.take(self._table, self._matched[0].slots(pages), axis=0)
+        return np.take(self._table, self._matching_pages[0].slots(pages), axis=0)
 
     @cached_property
     def around(self) -> Neighborhood:
         """The candidates and the pages linked with them."""
-        return Neighborhood(self.web.graph, self.numbers, (self._matched[0], self.scores))
+        return Neighborhood(self.web.graph, self.numbers, (self._matching_pages[0], self.scores))
 
     @cached_property
     def around_table(self) -> Floats:
@@ -147,7 +147,7 @@ class LinkFeatureCache:
         if weighting == "in":
             out: Sparse = self.memoize(("out",), lambda: self._weights("out"))
             return out.transpose()
-        return self.around.weighted()
+        return self.around.weighted_links()
 
     def along_sitemap(self, alpha: float, alpha_is_self: int, levels: int) -> Floats:
         """Return the candidates' scores and counts, propagated along the sitemap, [n, 1 + u]."""
@@ -170,7 +170,7 @@ class LinkFeatureCache:
     @cached_property
     def topics(self) -> Floats:
         """The topics of the query, [k]."""
-        scores, (_, matched) = self.scores, self._matched
+        scores, (_, matched) = self.scores, self._matching_pages
         maxima = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK_PAGES)) if len(scores) else scores
         threshold = np.partition(maxima, -BEST_PAGES)[-BEST_PAGES] if len(maxima) > BEST_PAGES else -np.inf
         top = np.flatnonzero(scores >= threshold)

@@ -106,13 +106,13 @@ class Embeddings:
     def passages(self) -> F32:
         """The vectors of all passages, memory-mapped, [p, size]."""
         return np.ndarray(
-            (int(self.starts[-1]), self.encoder.size), "<f4", self.manifest.open("passages.bin").verified()
+            (int(self.starts[-1]), self.encoder.size), "<f4", self.manifest.open("passages.bin").read_verified()
         )
 
     @cached_property
     def starts(self) -> Ints:
         """The offsets of the passages of each document, [n + 1]."""
-        return np.frombuffer(self.manifest.open("starts.bin").verified(), "<i8")
+        return np.frombuffer(self.manifest.open("starts.bin").read_verified(), "<i8")
 
     @cached_property
     def documents(self) -> F64:

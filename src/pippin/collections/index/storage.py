@@ -104,7 +104,7 @@ class Arrays:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a whole array, verified."""
-        return self._columns[name].verified()
+        return self._columns[name].read_verified()
 
     def as_type(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
         """Return a whole array, verified, converted once to a type."""
@@ -222,7 +222,7 @@ class StoredTexts:
         if self._last[0] == block:
             return self._last[1]
         first, last = (int(end) for end in self._starts[1][block : block + 2])
-        compressed = self._arrays.column("texts.blocks").rows(first, last).verified()
+        compressed = self._arrays.column("texts.blocks").rows(first, last).read_verified()
         size = int(self._arrays["texts.raw"][block])
         check_size(size, last - first, "a block of texts decompresses to", self._path)
         decompressor = zlib.decompressobj()

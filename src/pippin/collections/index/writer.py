@@ -113,7 +113,7 @@ class _Build:
             [self.fields.index(member) for member in members] for members in self.collection.combined_fields.values()
         ]
         self.indexer = kernel.make_indexer(
-            len(self.fields), combined_fields, joined=self.analysis.joined, limit=self.analysis.limit
+            len(self.fields), combined_fields, joined=self.analysis.joins_apostrophes, limit=self.analysis.limit
         )
         self.ids = kernel.Numbering()
         self.scratch = Scratch(self.folder / "runs")

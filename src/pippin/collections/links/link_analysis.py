@@ -247,6 +247,6 @@ class Neighborhood:
         share = 1.0 / np.maximum(self._degree, 1)
         return Sparse(self._offsets, self._columns, np.repeat(share, np.diff(self._offsets)))
 
-    def weighted(self) -> Sparse:
+    def weighted_links(self) -> Sparse:
         """Return the weights ω(p, q) = S⁺(q)/Σ_{u∈Out(p)} S⁺(u); the transpose is the weighting by in-links."""
         return Sparse(*self._weighted)

@@ -245,7 +245,7 @@ def detect_format(request: ReadRequest) -> str:
 
 
 def _claiming_formats(path: Path) -> list[str]:
-    return [name for name, reader in READERS.loaded.items() if reader.matches(path)]
+    return [name for name, reader in READERS.loaded_items.items() if reader.matches(path)]
 
 
 def matching_formats(path: Path, claims: list[str] | None = None) -> list[str]:

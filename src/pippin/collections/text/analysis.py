@@ -146,7 +146,7 @@ class Analyzer:
         return STOP_WORDS[self.stop] if isinstance(self.stop, str) else frozenset(self.stop)
 
     @property
-    def joined(self) -> bool:
+    def joins_apostrophes(self) -> bool:
         """Whether apostrophes inside words are removed."""
         return self.words == "unicode"
 
@@ -185,7 +185,7 @@ class Analyzer:
 
     def _words(self, text: str) -> list[str]:
         text = self.prepare(text).lower()
-        if self.joined and "'" in text:
+        if self.joins_apostrophes and "'" in text:
             text = _JOINED.sub("", text)
         return _RUNS.findall(text)
 

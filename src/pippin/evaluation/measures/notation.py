@@ -53,7 +53,7 @@ def names() -> dict[str, str]:
 def _names(registered: int) -> dict[str, str]:
     """Return the aliases; `registered` invalidates the cache when measures are added."""
     aliases: dict[str, str] = {}
-    for kind in MEASURE_DEFINITIONS.loaded.values():
+    for kind in MEASURE_DEFINITIONS.loaded_items.values():
         for alias in (kind.name, *kind.aliases):
             aliases.setdefault(alias.lower(), kind.name)
     return aliases

@@ -221,7 +221,7 @@ _register(
     parameters={"nonrelevant": 0.0},
 )  # fmt: skip
 
-LEGACY = tuple(kind.name for kind in MEASURE_DEFINITIONS.loaded.values() if kind.source == _SOURCE_8)
+LEGACY = tuple(kind.name for kind in MEASURE_DEFINITIONS.loaded_items.values() if kind.source == _SOURCE_8)
 
 _NUMBER = r"(\d*\.?\d+)"
 _SIGNED = r"(-?\d*\.?\d+)"

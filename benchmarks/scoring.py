@@ -1,21 +1,24 @@
 """Measure the scoring speed of tree models in microseconds per document, against other libraries with the same trees.
 
 python benchmarks/scoring.py [--trees 1000] [--leaves 31 64] [--features 136] [--documents 100000] [--rounds 3]
-                             [--only lightgbm xgboost onnxruntime lleaves tl2cgen ydf]
+                             [--only scorer c lightgbm xgboost onnxruntime lleaves tl2cgen ydf]
 
 A MART is trained on synthetic documents, so that trees have the shapes that trees have. Every library gets those trees,
 through an export or its own reader, and its scores must be ours: to the bit where it computes in doubles, nearly where
 it computes in float32. YDF reads no other library's trees and applies an ensemble of its own of the same size.
 One thread, all of them in turn, the best of several rounds, in seconds of the processor (which other work on the
-machine disturbs least); what a library compiles before it can score stands beside.
+machine disturbs least); what a library compiles before it can score stands beside. A call with one document shows what
+a call costs.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import importlib
 import importlib.metadata
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,9 +31,11 @@ from numpy.typing import NDArray
 
 import pippin
 from pippin.data.dataset import Dataset
+from pippin.models.scoring import make_scorer
 from pippin.rankers.mart import MART
 
 F64 = NDArray[np.float64]
+SINGLE = 500  # documents that are scored one by one
 Score = Callable[[F64], Any]
 
 
@@ -45,6 +50,7 @@ class Engine:
     why: str = "not installed"
     score: Score | None = None
     seconds: list[float] = field(default_factory=list)
+    single: list[float] = field(default_factory=list)  # seconds for a document in a call of its own
 
 
 def documents(count: int, features: int, seed: int) -> F64:
@@ -68,6 +74,32 @@ def training(features: int) -> Dataset:
 def ours(model: MART, data: Dataset, folder: Path) -> Score:
     model.save(folder / "model.json")
     return pippin.load(folder / "model.json").predict
+
+
+def scorer(model: MART, data: Dataset, folder: Path) -> Score:
+    return make_scorer(model.to_model())
+
+
+def exported_c(model: MART, data: Dataset, folder: Path) -> Score:
+    pippin.export(model, "c", folder / "model.h", check=data, name="model")
+    (folder / "model.c").write_text(
+        '#include "model.h"\n'
+        "void score(const double *rows, long count, double *scores) {\n"
+        "    (void)model_feature_names;\n"
+        "    for (long i = 0; i < count; i++) scores[i] = model_score(rows + i * MODEL_FEATURES);\n}\n"
+    )
+    command = ["cc", "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "model.c", "-o", "model.so", "-lm"]
+    subprocess.run(command, check=True, cwd=folder)
+    library = ctypes.CDLL(str(folder / "model.so"))
+
+    def score(table: F64) -> F64:
+        scores = np.empty(len(table))
+        library.score(
+            ctypes.c_void_p(table.ctypes.data), ctypes.c_long(len(table)), ctypes.c_void_p(scores.ctypes.data)
+        )
+        return scores
+
+    return score
 
 
 def lightgbm(model: MART, data: Dataset, folder: Path) -> Score:
@@ -122,13 +154,14 @@ def ydf(model: MART, data: Dataset, folder: Path) -> Score:
 
     trained = library.GradientBoostedTreesLearner(
         label="label", task=library.Task.REGRESSION, num_trees=len(model.curve_) or model.rounds, validation_ratio=0.0,
-        growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=2 * model.leaves - 1, max_depth=-1, num_threads=1,
+        growing_strategy="BEST_FIRST_GLOBAL", max_num_nodes=2 * model.num_leaves - 1, max_depth=-1, num_threads=1,
         num_candidate_attributes_ratio=0.2, shrinkage=0.05, early_stopping="NONE",
     ).train({**columns(data.features[:5000]), "label": data.labels[:5000].astype(np.float32)})  # fmt: skip
     return lambda table: trained.predict(columns(table), num_threads=1)
 
 
 PEERS = {
+    "scorer": Engine("pippin, no checks", scorer, True), "c": Engine("pippin, exported C", exported_c, True),
     "lightgbm": Engine("LightGBM `predict`", lightgbm, True),
     "xgboost": Engine("XGBoost `inplace_predict`", xgboost, False),
     "onnxruntime": Engine("onnxruntime", onnxruntime, True), "lleaves": Engine("lleaves", lleaves, True),
@@ -146,11 +179,12 @@ def prepare(engines: list[Engine], model: MART, data: Dataset, folder: Path) -> 
     """Get every engine ready, and hold its scores to ours."""
     table = documents(1000, data.features.shape[1], 3)
     expected = model.predict(table)
-    for engine in engines:
-        (folder / engine.name.split()[0]).mkdir()
+    for number, engine in enumerate(engines):
+        part = folder / str(number)
+        part.mkdir()
         start = time.process_time() + sum(os.times()[2:4])
         try:
-            engine.score = engine.ready(model, data, folder / engine.name.split()[0])
+            engine.score = engine.ready(model, data, part)
         except ImportError:
             continue
         except (AttributeError, RuntimeError) as error:  # lleaves does not run with every llvmlite
@@ -174,15 +208,23 @@ def measure(model: MART, data: Dataset, count: int, rounds: int, peers: list[str
             for engine in here:
                 score = engine.score
                 engine.seconds.append(measure_time(lambda score=score: score(table), time.process_time))
-        print("| | µs a document | ratio | made ready in |\n|---|--:|--:|--:|")
+        rows = [table[i : i + 1].copy() for i in range(min(len(table), SINGLE))]
+        for _ in range(3 * rounds):
+            for engine in here:
+                score = engine.score
+                call = lambda score=score: [score(row) for row in rows]  # noqa: E731
+                engine.single.append(measure_time(call, time.process_time) / len(rows))
+        print("| | µs a document | ratio | µs for one document | made ready in |\n|---|--:|--:|--:|--:|")
         best = min(own.seconds)
         for engine in engines:
             if engine.score is None:
-                print(f"| {engine.name} | {engine.why} | | |")
+                print(f"| {engine.name} | {engine.why} | | | |")
                 continue
             took = min(engine.seconds)
-            print(f"| {engine.name} | {took / count * 1e6:.2f} | {took / best:.1f}× | {engine.prepared:.2f} s |")
-        others(Path(folder) / own.name / "model.json", table, rounds)
+            one = min(engine.single) * 1e6
+            per_document = took / count * 1e6
+            print(f"| {engine.name} | {per_document:.2f} | {took / best:.1f}× | {one:.1f} | {engine.prepared:.2f} s |")
+        others(Path(folder) / "0" / "model.json", table, rounds)
 
 
 def others(path: Path, table: F64, rounds: int) -> None:
@@ -222,9 +264,9 @@ def main() -> None:
             f"{options.documents:,} documents\n"
         )
         for engine in PEERS.values():
-            engine.score, engine.seconds = None, []
+            engine.score, engine.seconds, engine.single = None, [], []
         measure(model, data, options.documents, options.rounds, options.only)
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in options.only]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in options.only if name not in ("scorer", "c")]
     print(f"\npippin {pippin.__version__}, {', '.join(versions)}")
 
 

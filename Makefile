@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '_native.pyi') pyproject.toml CMakeLists.txt
 
-.PHONY: demo dev test test-neural test-engines lint types python-tests cpp-tests docs coverage fuzz bench-peers instructions clean
+.PHONY: demo dev test test-neural test-engines lint types python-tests cpp-tests docs coverage fuzz bench-peers bench-quality \
+	instructions clean
 
 demo: $(VENV)/.pippin
 	@$(BIN)/pippin demo
@@ -96,6 +97,29 @@ fuzz: $(VENV)/.test
 BENCH ?= --limits --growth --docs
 bench-peers: $(VENV)/.test .venv-peers/.installed
 	$(BIN)/python benchmarks/side_by_side --peers .venv-peers/bin/python $(BENCH)
+
+# The tables of docs/reproduction.md and docs/notes/rankers-measured.md, in build/quality: all rankers with their grids on
+# the folds of LETOR, and the defaults beside those of LightGBM, XGBoost and CatBoost. DATA is a folder with OHSUMED,
+# MQ2008, cran, cacm and text. One to two hours on one core; what is done is kept, and a second run continues.
+DATA ?= $(PIPPIN_DATA)
+QUALITY := build/quality
+QUALITY_RANKERS ?= adarank,approxndcg,best-feature,coordinate-ascent,frank,lambdamart,lambdarank,listmle,listnet,mart,rankboost,ranknet,ranksvm,regression,svmmap,xendcg
+QUALITY_TRY ?= auto lambdamart xendcg mart ranksvm best-feature
+QUALITY_MADE ?= letor-like heavy few-long many-short many-features
+QUALITY_BUILT ?= cran cacm text/npl text/med
+bench-quality: $(VENV)/.test
+	@test -d "$(DATA)/MQ2008" -a -d "$(DATA)/OHSUMED" || { echo "pippin: no MQ2008 and OHSUMED in DATA=$(DATA); name their folder with make bench-quality DATA=…" >&2; exit 1; }
+	@$(PIP) xgboost catboost || echo "pippin: XGBoost or CatBoost does not install here, and takes no part"
+	@mkdir -p $(QUALITY)
+	$(BIN)/pippin bench $(DATA)/OHSUMED/QueryLevelNorm -r $(QUALITY_RANKERS) --convention letor3 -o $(QUALITY)/letor3
+	$(BIN)/pippin leaderboard $(QUALITY)/letor3 -t letor3 --convention letor3 --format markdown >$(QUALITY)/ohsumed.md
+	$(BIN)/pippin bench $(DATA)/MQ2008 -r $(QUALITY_RANKERS) -o $(QUALITY)/letor4
+	$(BIN)/pippin leaderboard $(QUALITY)/letor4 -t letor4 --format markdown >$(QUALITY)/mq2008.md
+	@for name in $(QUALITY_BUILT); do \
+		test -d $(QUALITY)/$${name##*/} || $(BIN)/pippin build $(DATA)/$$name -o $(QUALITY)/$${name##*/} --sample 100 --seed 1 || exit 1; done
+	$(BIN)/python benchmarks/defaults.py test OHSUMED=$(DATA)/OHSUMED/QueryLevelNorm MQ2008=$(DATA)/MQ2008 \
+		$(foreach name,$(notdir $(QUALITY_BUILT)),$(name)=$(QUALITY)/$(name)/QueryLevelNorm) $(QUALITY_MADE) \
+		$(foreach name,$(QUALITY_TRY),--try $(name)) --peers --keep $(QUALITY)/defaults.jsonl >$(QUALITY)/defaults.md
 
 # The instructions of the main kernels, which no noise disturbs, against the accepted ones (docs/performance.md).
 instructions: $(VENV)/.base

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from peers import PEERS
+from peers import PEERS, available_peers
 from synthetic_sets import heavy, letor_like
 
 from pippin.benchmarks.inputs import resolve_inputs
@@ -240,12 +240,12 @@ def main() -> None:
     parser.add_argument("mode", choices=("judge", "test"))
     parser.add_argument("data", nargs="+", metavar="NAME=DATA")
     parser.add_argument("--try", dest="tried", action="append", required=True, metavar="SETTING")
-    parser.add_argument("--peers", action="store_true", help="other libraries too")
+    parser.add_argument("--peers", action="store_true", help="the other libraries that are installed, too")
     parser.add_argument("--keep", metavar="FILE", help="what was computed; what is there is not computed again")
     parser.add_argument("--turns", type=int, help="turns or folds at most, for a first look")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    settings = [*options.tried, *(PEERS if options.peers else ())]
+    settings = [*options.tried, *(available_peers() if options.peers else ())]
     dealt = (lambda folds: turns(development(folds))) if options.mode == "judge" else tests
     sets = ((name, dealt(folds)[: options.turns]) for name, folds in open_datasets(options.data))
     qrels = judge(

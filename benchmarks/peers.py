@@ -10,6 +10,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,12 @@ PEERS: dict[str, Peer] = {
     "RankLib coordinate ascent": lambda train, valid: ranklib(4, train, valid),
     "RankLib RankBoost": lambda train, valid: ranklib(2, train, valid),
 }
+
+
+def available_peers() -> list[str]:
+    """Return the names of the peers that are installed; `RANKLIB` locates RankLib."""
+    modules = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost", "liblinear": "sklearn"}
+    installed = {library for library, module in modules.items() if find_spec(module) is not None}
+    if "RANKLIB" in os.environ:
+        installed.add("RankLib")
+    return [name for name in PEERS if name.split(" ")[0] in installed]

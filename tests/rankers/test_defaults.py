@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from pippin.data.dataset import Dataset
 from pippin.data.folds import Folds, make_folds
 from pippin.data.synthetic import make_dataset
-from pippin.rankers import RankSVM, select
+from pippin.rankers import RankSVM, names, select
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 TRIED = ("ranksvm", "lambdamart(rounds=5)", "grid:rankboost(rounds=5)")
@@ -101,3 +102,17 @@ def test_cached_results_are_not_computed_again(protocol: ModuleType, data: Datas
 
 def test_equal_means_share_a_rank(protocol: ModuleType) -> None:
     assert protocol.ranks(np.array([[0.3, 0.5, 0.3, 0.1]])).tolist() == [[2.5, 1.0, 2.5, 4.0]]
+
+
+def test_one_command_remakes_the_tables_of_all_rankers(protocol: ModuleType) -> None:
+    """`make bench-quality` has every ranker but the blend, settings and sets that exist, and the page has the same."""
+    root = BENCHMARKS.parent
+    values = dict(re.findall(r"^(QUALITY_\w+) \?= (.*)$", (root / "Makefile").read_text(), re.MULTILINE))
+    expected = sorted(set(names()) - {"auto"})
+    assert values["QUALITY_RANKERS"].split(",") == expected
+    page = (root / "docs" / "reproduction.md").read_text()
+    lines = re.findall(r"^\$ RANKERS=(?:\$RANKERS,)?(.*)$", page, re.MULTILINE)
+    assert ",".join(lines).split(",") == expected
+    assert set(values["QUALITY_MADE"].split()) <= protocol.MADE.keys()
+    for setting in values["QUALITY_TRY"].split():
+        protocol.identity(setting)

@@ -22,9 +22,9 @@ def test_alignment_follows_ids_not_positions() -> None:
 
 
 def test_a_missing_query_is_reported() -> None:
-    with pytest.raises(DataError, match=r"system 'b' has no value for query '2' \(and 1 more like it\)"):
+    with pytest.raises(DataError, match=r"system 'b' lacks a value for query '2' \(and 1 more like it\)"):
         ValueTable.from_systems({"a": A, "b": {"1": 1.0, "11": 1.0, "10": 0.0}})
-    with pytest.raises(DataError, match="system 'a' has no value for query '11';"):
+    with pytest.raises(DataError, match="system 'a' lacks a value for query '11';"):
         ValueTable.from_systems({"a": A, "b": {**A, "11": 1.0}})
 
 
@@ -62,9 +62,9 @@ def test_names_are_unique_and_fit() -> None:
         ValueTable.from_arrays([[1.0, 2.0]], systems=["x"])
     with pytest.raises(DataError, match="of 1 dimensions"):
         ValueTable.from_arrays([1.0, 2.0])
-    with pytest.raises(DataError, match="no system"):
+    with pytest.raises(DataError, match="zero systems"):
         ValueTable.from_systems({})
-    with pytest.raises(DataError, match="no query is left"):
+    with pytest.raises(DataError, match="all queries were dropped"):
         _ = ValueTable.from_systems({"a": {}}).means
     with pytest.raises(UnknownName, match="did you mean bm25"):
         ValueTable.from_arrays([[1.0]], systems=["bm25"]).index("bm26")

@@ -161,26 +161,24 @@ def both_labels(a: Any, b: Any) -> tuple[Qrels, Qrels]:
 
 
 def agreement(a: Any, b: Any) -> Agreement:
-    """How the labels of two judges agree.
+    """Return how the labels of two assessors agree; judgements are matched by query and document.
 
-    a, b    judgements, as in `evaluate`: matched by query and document
-
-    >>> found = agreement({"q": {"x": 0, "y": 1, "z": 2}}, {"q": {"x": 0, "y": 1, "w": 2}})
-    >>> found.kappa["plain"], found.alone
+    >>> result = agreement({"q": {"x": 0, "y": 1, "z": 2}}, {"q": {"x": 0, "y": 1, "w": 2}})
+    >>> result.kappa["plain"], result.alone
     (1.0, (1, 1))
     """
     first, second = both_labels(a, b)
-    tables = [_nested(one) for one in (first, second)]
+    first_labels, second_labels = _labels_by_query(first), _labels_by_query(second)
     queries, sizes, pairs = [], [], []
-    for query, labels in tables[0].items():
-        other = tables[1].get(query, {})
-        both = [(label, other[document]) for document, label in labels.items() if document in other]
+    for query, labels in first_labels.items():
+        again = second_labels.get(query, {})
+        both = [(label, again[document]) for document, label in labels.items() if document in again]
         if both:
             queries.append(query)
             sizes.append(len(both))
             pairs += both
     if not pairs:
-        raise DataError(f"{first.name} and {second.name} have no document in common that both judged")
+        raise DataError(f"{first.name} and {second.name} have no document in common")
     columns = np.array(pairs, np.int64)
     alone = (len(first.labels) - len(pairs), len(second.labels) - len(pairs))
     return Agreement(
@@ -188,12 +186,12 @@ def agreement(a: Any, b: Any) -> Agreement:
     )
 
 
-def _nested(judged: Qrels) -> dict[str, dict[str, int]]:
-    """Query → document → label."""
-    ends = judged.offsets.tolist()
+def _labels_by_query(qrels: Qrels) -> dict[str, dict[str, int]]:
+    """Return query → document → label."""
+    ends = qrels.offsets.tolist()
     return {
-        query: dict(zip(judged.document_ids.slice(i, j), judged.labels[i:j].tolist(), strict=True))
-        for query, i, j in zip(judged.query_ids, ends[:-1], ends[1:], strict=True)
+        query: dict(zip(qrels.document_ids.slice(i, j), qrels.labels[i:j].tolist(), strict=True))
+        for query, i, j in zip(qrels.query_ids, ends[:-1], ends[1:], strict=True)
     }
 
 
@@ -301,14 +299,14 @@ class AssessorAgreement(Displayable):
 def measure_system_bias(
     first: F64, second: F64, systems: tuple[str, ...], correction: str = "holm"
 ) -> tuple[SystemBias, ...]:
-    """Whether the second judge lifts a system more than the others; values are queries × systems.
+    """Test whether the second assessor favours a system; values are queries × systems.
 
-    With d = second − first, each system's d less the mean d of the others, per query: t-test of its mean, corrected.
+    With d = second − first: a t-test of each system's d minus the mean d of the other systems, corrected.
     """
     lifts = second - first
     count = lifts.shape[1]
-    others = (lifts.sum(1, keepdims=True) - lifts) / (count - 1)
-    relative = np.column_stack((lifts - others, np.zeros(len(lifts))))
+    mean_of_rest = (lifts.sum(1, keepdims=True) - lifts) / (count - 1)
+    relative = np.column_stack((lifts - mean_of_rest, np.zeros(len(lifts))))
     p = student_t(TestInput(relative, np.arange(count, dtype=np.int32), np.full(count, count, np.int32))).p
     adjusted = adjust(p, correction)
     return tuple(
@@ -356,16 +354,16 @@ def agree(
     [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
     """
     text = text_of(measure)
-    one = TOOLS[tool] if isinstance(tool, str) else tool
-    check_measures([text], [one])
+    rules = TOOLS[tool] if isinstance(tool, str) else tool
+    check_measures([text], [rules])
     CORRECTIONS[correction]  # report an unknown name before anything is read
     first, second = both_labels(a, b)
-    found = agreement(first, second)
+    labels = agreement(first, second)
     if not runs:
-        return AssessorAgreement(found, text, (), (), (), {})
+        return AssessorAgreement(labels, text, (), (), (), {})
     runs = name_systems(runs)
     systems = tuple(runs)
-    tables = [_values(judged, runs, text, one) for judged in (first, second)]
+    tables = [_values(qrels, runs, text, rules) for qrels in (first, second)]
     both = tuple(query for query in tables[0] if query in tables[1])
     if len(both) < 2:
         raise DataError(f"{first.name} and {second.name} have {len(both)} queries in common; 2 or more are needed")
@@ -376,21 +374,21 @@ def agree(
         correlations = tuple(bootstrap(y, f, name, resamples=resamples, seed=seed) for name in COEFFICIENTS)
         favoured = measure_system_bias(y, f, systems, correction)
     more = np.array([values for query, values in tables[1].items() if query not in tables[0]])
-    return AssessorAgreement(found, text, both, favoured, correlations, _estimates(y, f, more, systems))
+    return AssessorAgreement(labels, text, both, favoured, correlations, _estimates(y, f, more, systems))
 
 
-def _values(judged: Qrels, runs: Mapping[str, Any], measure: str, tool: Tool) -> dict[str, list[float]]:
-    """Query → a value per system, where all systems have one."""
+def _values(qrels: Qrels, runs: Mapping[str, Any], measure: str, tool: Tool) -> dict[str, list[float]]:
+    """Return query → a value per system, for queries with a value of all systems."""
     columns = []
     for name, run in runs.items():
-        column = evaluate_tool(judged, coerce_scores(run, judged), [measure], tool, {}, name).columns[0]
+        column = evaluate_tool(qrels, coerce_scores(run, qrels), [measure], tool, {}, name).columns[0]
         columns.append(dict(zip(column.query_ids, column.values.tolist(), strict=True)))
     rows = {query: [column.get(query, float("nan")) for column in columns] for query in columns[0]}
     return {query: values for query, values in rows.items() if np.isfinite(values).all()}
 
 
 def _estimates(y: F64, f: F64, more: F64, systems: tuple[str, ...]) -> dict[str, tuple[Estimate, ...]]:
-    """By system and by pair of systems, where the second judge has queries of its own."""
+    """Return the estimates by system and by pair, if only the second assessor judged some queries."""
     if len(more) < 2:
         return {}
     results = {

@@ -157,14 +157,14 @@ class Bounds(Displayable):
 
 
 def _mean(values: F64) -> float:
-    counted = values[~np.isnan(values)]
-    return float(np.cumsum(counted)[-1] / len(counted)) if len(counted) else float("nan")
+    values = values[~np.isnan(values)]
+    return float(np.cumsum(values)[-1] / len(values)) if len(values) else float("nan")
 
 
 def _judging_candidates(query: Query, extremes: Extremes) -> list[JudgingCandidate]:
     """Return the unjudged documents whose label differs between the two extremes."""
     low, high = extremes.low_labels, extremes.high_labels
-    differ = np.flatnonzero((low != high)[: query.n_unjudged])  # documents outside the runs have no id
+    differ = np.flatnonzero((low != high)[: query.n_unjudged])  # documents outside the runs lack an id
     if not len(differ):
         return []
     lowered, raised = (np.tile(labels, (len(differ) + 1, 1)) for labels in (high, low))
@@ -178,8 +178,8 @@ def _judging_candidates(query: Query, extremes: Extremes) -> list[JudgingCandida
     ]
 
 
-def _read_run(run: Any, judged: Any, merge_queries: bool) -> Run:
-    data = coerce_scores(run, judged, merge_queries=merge_queries)
+def _read_run(run: Any, qrels: Any, merge_queries: bool) -> Run:
+    data = coerce_scores(run, qrels, merge_queries=merge_queries)
     if not isinstance(data, Run):
         raise DataError("bounds need a run and qrels: every document of a data set is judged")
     return data
@@ -233,7 +233,7 @@ def bounds(
     merge_queries : bool, default False
         As in `evaluate`.
     **axes
-        Choices of a convention on top of the tool's.
+        Axes of the convention that replace the tool's.
 
     Returns
     -------
@@ -243,7 +243,7 @@ def bounds(
     Raises
     ------
     ConventionError
-        If the measure or an axis of the convention has no known bounds.
+        If the bounds of the measure under the convention are unknown.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def _bound(
     highest = max(convention.relevance_threshold, convention.gain_threshold, int(judgements.labels.max(initial=0)))
     queries = tuple(queries_of(judgements, runs, measure, convention, max_label or highest, depth, extra_relevant))
     if not queries:
-        raise DataError(f"{judgements.name} and {runs[0].name} have no query to evaluate in common")
+        raise DataError(f"{judgements.name} and {runs[0].name} do not share a query to evaluate")
     values = np.array([float(query.value(query.all_irrelevant)[0]) for query in queries])
     names = tuple(run.name for run in runs)
     return Bounds(text, tool.name, names, queries, tuple(extremes(query) for query in queries), values)

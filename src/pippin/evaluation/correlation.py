@@ -60,7 +60,7 @@ class Correlation(Displayable):
     high: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
-        """One row."""
+        """Return one row."""
         return {field.name: [getattr(self, field.name)] for field in fields(self)}
 
     def __str__(self) -> str:
@@ -183,16 +183,16 @@ for _name, _coefficient in {
 
 
 def _vector(values: ArrayLike, name: str) -> F64:
-    """The values as contiguous float64, or a DataError."""
+    """Return the values as contiguous float64."""
     try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "biufO":  # text would be parsed, and complex numbers cut, without a word
+        raw = np.asarray(values)
+        if raw.dtype.kind not in "biufO":  # NumPy would silently parse text and cut complex numbers
             raise TypeError
-        array = np.ascontiguousarray(given, np.float64)
+        array = np.ascontiguousarray(raw, np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name} must be numbers, one an item") from None
-    if given.ndim != 1:
-        raise DataError(f"{name} must have one dimension, not {given.ndim}")
+        raise DataError(f"{name} must be numbers, one per item") from None
+    if raw.ndim != 1:
+        raise DataError(f"{name} must have one dimension, not {raw.ndim}")
     missing = np.flatnonzero(np.isnan(array))
     if len(missing):
         raise DataError(f"{name} is NaN for item {missing[0] + 1} of {len(array)}; every item needs a number")
@@ -200,7 +200,7 @@ def _vector(values: ArrayLike, name: str) -> F64:
 
 
 def _printed_tie(values: F64, order: I64) -> tuple[float, float] | None:
-    """The first two neighbours in rank order that print alike with 15 significant digits."""
+    """Return the first two neighbours in rank order that are equal in 15 significant digits."""
     ranked = values[order]
     with np.errstate(invalid="ignore", over="ignore"):  # infinities
         apart = np.abs(np.diff(ranked)) > 2e-14 * np.maximum(np.abs(ranked[1:]), np.abs(ranked[:-1]))
@@ -212,7 +212,7 @@ def _printed_tie(values: F64, order: I64) -> tuple[float, float] | None:
 
 
 def _all_tied(pair: Pair) -> str:
-    """Which ranking ties every pair, as a clause; empty if none does."""
+    """Return which ranking ties every pair, as a clause; empty if neither does."""
     x_ties, y_ties = (_tied_pairs(ranking) == pair.total for ranking in (pair.x, pair.y))
     if x_ties and y_ties:
         return "x and y tie all items"
@@ -223,15 +223,15 @@ def _tied_pairs(ranking: I64) -> int:
     return int((ranking[2] - ranking[1] - 1).sum()) // 2
 
 
-def _check_options(name: str, best: str, given: dict[str, float | str | None]) -> None:
+def _check_options(name: str, best: str, options: dict[str, float | str | None]) -> None:
     coefficient = COEFFICIENTS[name]
-    taken = coefficient.options + (("tolerance",) if coefficient.tolerance_in else ())
-    for option, value in given.items():
-        if value is not None and option not in taken:
+    accepted = coefficient.options + (("tolerance",) if coefficient.tolerance_in else ())
+    for option, value in options.items():
+        if value is not None and option not in accepted:
             raise ConventionError(f"{name} takes no {option}")
     if best not in ("high", "low"):
         raise ConventionError(f"best must be 'high' (scores) or 'low' (ranks), not {best!r}")
-    tolerance, p, ties = given["tolerance"], given["p"], given["ties"]
+    tolerance, p, ties = options["tolerance"], options["p"], options["ties"]
     if tolerance is not None and not 0 <= float(tolerance) < math.inf:
         raise ConventionError(f"tolerance must be a finite number of 0 or more, not {tolerance}")
     if p is not None and not 0 < float(p) < 1:
@@ -251,8 +251,8 @@ def _match_names(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _check_same_names(x: Mapping[str, Any], y: Mapping[str, Any], x_label: str, y_label: str) -> None:
-    for label, items, other in ((x_label, x, y), (y_label, y, x)):
-        missing = [item for item in other if item not in items]
+    for label, items, expected in ((x_label, x, y), (y_label, y, x)):
+        missing = [item for item in expected if item not in items]
         if missing:
             raise DataError(f"{label} lacks {missing[0]!r}, which the other has ({len(missing)} missing in all)")
 
@@ -408,9 +408,9 @@ def correlate_vectors(
     coefficient = COEFFICIENTS[name]
     _check_options(name, best, {"tolerance": tolerance, "p": p, "ties": ties})
     values = {"x": _vector(x, "x"), "y": _vector(y, "y")}
-    n, other = len(values["x"]), len(values["y"])
-    if n != other:
-        raise DataError(f"x has {n} items and y has {other}; both must rank the same items")
+    n, n_y = len(values["x"]), len(values["y"])
+    if n != n_y:
+        raise DataError(f"x has {n} items and y has {n_y}; both must rank the same items")
     if n < 2:
         raise DataError(f"a correlation needs 2 items or more, not {n}")
     near = {side: float(tolerance or 0.0) if side in coefficient.tolerance_in else 0.0 for side in "xy"}
@@ -477,19 +477,19 @@ class CorrelationInterval(Displayable):
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """One row."""
+        """Return one row."""
         return {field.name: [getattr(self, field.name)] for field in fields(self)}
 
     def __str__(self) -> str:
         left_out = f", {self.undefined} undefined" if self.undefined else ""
         why = f", because {self.reason}" if self.reason else ""
         interval = f"{100 * self.level:g}% interval [{self.low:.6f}, {self.high:.6f}]"
-        how = f"best = {self.best}, {self.resamples} samples{left_out}, seed {self.seed}"
-        return f"{self.name} = {self.value:.6f}{why}, {interval} ({how})"
+        settings = f"best = {self.best}, {self.resamples} samples{left_out}, seed {self.seed}"
+        return f"{self.name} = {self.value:.6f}{why}, {interval} ({settings})"
 
 
 def _matrix(values: ArrayLike, name: str) -> F64:
-    """Queries × systems as float64, or a DataError."""
+    """Return queries × systems as float64."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):

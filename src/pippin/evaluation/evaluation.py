@@ -268,7 +268,7 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     kind = MEASURE_DEFINITIONS[measure.kind]
     if ranking.expected and not kind.supports_expected_ties and ranking.tied.any():
         raise ConventionError(
-            f"{measure} has no closed form of its expectation over ties; choose another rule for ties"
+            f"{measure} lacks a closed form of its expectation over ties; choose another rule for ties"
         )
     if ranking.shares_ranks and not kind.supports_shared_ranks and ranking.tied.any():
         raise ConventionError(f"{measure} is undefined if tied documents share a rank; choose another rule for ties")

@@ -27,7 +27,7 @@ CORRECTIONS: Registry[Correction] = Registry("correction")
 
 
 def adjust(p: ArrayLike, correction: str = "holm") -> FloatArray:
-    """Adjusted p values of one family, in the order given.
+    """Return the adjusted p values of one family, in the order of the input.
 
     >>> [round(x, 6) for x in adjust([0.01, 0.04, 0.03], "holm").tolist()]
     [0.03, 0.06, 0.06]
@@ -36,16 +36,16 @@ def adjust(p: ArrayLike, correction: str = "holm") -> FloatArray:
     values = np.array(p, dtype=np.float64)
     if values.ndim != 1:
         raise DataError(f"a family of p values is one list, not an array of {values.ndim} dimensions")
-    known = ~np.isnan(values)
-    if ((values[known] < 0) | (values[known] > 1)).any():
+    is_number = ~np.isnan(values)
+    if ((values[is_number] < 0) | (values[is_number] > 1)).any():
         raise DataError("p values lie between 0 and 1")
-    if known.any():
-        values[known] = method(values[known])
+    if is_number.any():
+        values[is_number] = method(values[is_number])
     return values
 
 
 def none(p: FloatArray) -> FloatArray:
-    """No correction: p as it is."""
+    """Return p without a correction."""
     return p.copy()
 
 
@@ -93,7 +93,7 @@ CHUNK = 4_000_000
 
 @dataclass(frozen=True)
 class TestInput:
-    """What a test is asked: values [queries, systems], the pairs as columns, and how to go about it."""
+    """The input of a test: values [queries, systems], the pairs as columns, and options."""
 
     values: FloatArray
     first: IndexArray
@@ -102,7 +102,7 @@ class TestInput:
     alpha: float = 0.05
     resamples: int | None = None
     seed: int = 0
-    threads: int | None = None  # None: as many as there are cores; it changes no bit
+    threads: int | None = None  # None: one per core; the result does not depend on it
     progress: Callable[[int, int], None] | None = None
 
     @property
@@ -117,13 +117,13 @@ class TestInput:
         return np.asarray(means[self.first] - means[self.second])
 
     def tie_tolerance(self) -> FloatArray:
-        """Per pair, how far two sums over queries may differ and still be the same sum."""
+        """Return, per pair, how far two sums over queries may differ by rounding alone."""
         size = np.abs(self.values).sum(axis=0)
         return np.asarray(TIE_SHARE * (size[self.first] + size[self.second]))
 
     @cached_property
     def spreads(self) -> FloatArray:
-        """Standard deviation (n − 1) of the differences of each pair; 0 where all are equal but for rounding."""
+        """Standard deviation (n − 1) of the differences of each pair; 0 if all are equal up to rounding."""
         deviation = np.empty(len(self.first))
         scale = float(np.abs(self.values).max(initial=0.0))
         for part, d in self.differences():
@@ -131,7 +131,7 @@ class TestInput:
         return deviation
 
     def differences(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Slices of the pairs with their differences [queries, pairs of the slice]."""
+        """Yield slices of the pairs with their differences [queries, pairs of the slice]."""
         step = max(1, CHUNK // max(1, self.queries))
         for start in range(0, len(self.first), step):
             part = slice(start, start + step)
@@ -150,7 +150,7 @@ class TestResult:
     method: str
     p_error: FloatArray | None = None
     interval: tuple[FloatArray, FloatArray] | None = None  # the test's own, if it has one
-    resamples: int | None = None  # how many replicates a sampled p rests on
+    resamples: int | None = None  # replicates of a sampled p
     reasons: dict[int, str] = field(default_factory=dict)
 
 
@@ -172,7 +172,7 @@ TESTS: Registry[PairedTest] = Registry("test", modules=("pippin.evaluation.resam
 
 
 def snap(differences: FloatArray, scale: float) -> FloatArray:
-    """Differences rounded to a grid of about 1e-12 of the scale, so that ties and zeros are seen as such."""
+    """Round differences to a grid of about 1e-12 of the scale, so that ties and zeros are exact."""
     if scale == 0:
         return differences
     grid = 2.0 ** (np.ceil(np.log2(scale)) - 40)
@@ -180,13 +180,13 @@ def snap(differences: FloatArray, scale: float) -> FloatArray:
 
 
 def spread(differences: FloatArray, scale: float) -> FloatArray:
-    """Standard deviation (n − 1) of each column; 0 where all differences are equal but for rounding."""
+    """Return the standard deviation (n − 1) of each column; 0 if all differences are equal up to rounding."""
     deviation = differences.std(axis=0, ddof=1)
     return np.where(deviation <= TIE_SHARE * scale, 0.0, deviation)
 
 
 def t_interval(design: TestInput) -> tuple[FloatArray, FloatArray]:
-    """Two-sided interval of the mean difference: mean ± t(1 − α/2, n − 1)·sd/√n. Student 1908."""
+    """Return the two-sided interval of the mean difference: mean ± t(1 − α/2, n − 1)·sd/√n. Student 1908."""
     half = design.spreads * (t_quantile(design.alpha, design.queries) / np.sqrt(design.queries))
     mean = design.mean_differences
     return mean - half, mean + half
@@ -216,7 +216,10 @@ def student_t(design: TestInput) -> TestResult:
             where = part.start + np.flatnonzero(varies)
             moving = d[:, varies]
             t = moving.mean(axis=0) / (moving.std(axis=0, ddof=1) / np.sqrt(design.queries))
-            statistic[where], p[where] = t, _sided(t, lambda x: stdtr(design.queries - 1, -x), design.alternative)
+            statistic[where], p[where] = (
+                t,
+                _p_of_statistic(t, lambda x: stdtr(design.queries - 1, -x), design.alternative),
+            )
     return TestResult(statistic, p, f"paired t, {design.queries - 1} degrees of freedom", reasons=reasons)
 
 
@@ -240,8 +243,10 @@ def _constant_reason(difference: float, design: TestInput) -> str:
     )
 
 
-def _sided(statistic: FloatArray, tail: Callable[[FloatArray], FloatArray], alternative: Alternative) -> FloatArray:
-    """p of a statistic that lies about 0 by chance, from the upper tail of its symmetric distribution."""
+def _p_of_statistic(
+    statistic: FloatArray, tail: Callable[[FloatArray], FloatArray], alternative: Alternative
+) -> FloatArray:
+    """Return p of a statistic with a symmetric distribution about 0, from its upper tail."""
     if alternative == "two-sided":
         return 2 * tail(np.abs(statistic))
     return tail(statistic if alternative == "greater" else -statistic)
@@ -264,14 +269,14 @@ def wilcoxon(design: TestInput) -> TestResult:
             if method == "none":
                 reasons.update((part.start + int(k), "no query has a non-zero difference") for k in columns)
                 continue
-            judge = _exact_ranks if method == "exact" else _normal_ranks
+            compute_p = _exact_ranks if method == "exact" else _normal_ranks
             where = part.start + columns
-            statistic[where], p[where] = judge(d[:, columns], design.alternative)
+            statistic[where], p[where] = compute_p(d[:, columns], design.alternative)
     return TestResult(statistic, p, "Wilcoxon signed ranks, zero differences left out", reasons=reasons)
 
 
 def _wilcoxon_groups(d: FloatArray) -> list[tuple[NDArray[np.intp], str]]:
-    """Columns by the way their p is found."""
+    """Return the columns by the method that computes their p."""
     n = d.shape[0]
     size = np.sort(np.abs(d), axis=0)
     empty = size[-1] == 0
@@ -282,7 +287,7 @@ def _wilcoxon_groups(d: FloatArray) -> list[tuple[NDArray[np.intp], str]]:
 
 
 def _exact_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, FloatArray]:
-    """Statistic and p of every column over all assignments of signs to its ranks.
+    """Return statistic and p of every column over all assignments of signs to its ranks.
 
     The null distribution of the sum of positive ranks is built up rank by rank, in halves of a rank, which are whole
     numbers; columns with the same ranks share it.
@@ -290,12 +295,12 @@ def _exact_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, F
     ranks, _ = _signed_ranks(d)
     halves = np.rint(2 * ranks).astype(np.intp)
     positive = np.where(d > 0, halves, 0).sum(axis=0)
-    known: dict[bytes, FloatArray] = {}
+    sums_of_ranks: dict[bytes, FloatArray] = {}
     lower, upper = np.empty(d.shape[1]), np.empty(d.shape[1])
     for k, column in enumerate(np.sort(halves, axis=0).T):
-        if (key := column.tobytes()) not in known:
-            known[key] = _subset_sums(column[column > 0])
-        sums = known[key]
+        if (key := column.tobytes()) not in sums_of_ranks:
+            sums_of_ranks[key] = _subset_sums(column[column > 0])
+        sums = sums_of_ranks[key]
         lower[k], upper[k] = sums[: positive[k] + 1].sum() / sums.sum(), sums[positive[k] :].sum() / sums.sum()
     if alternative == "two-sided":
         return np.minimum(positive, halves.sum(axis=0) - positive) / 2, np.minimum(1.0, 2 * np.minimum(lower, upper))
@@ -303,7 +308,7 @@ def _exact_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, F
 
 
 def _subset_sums(numbers: NDArray[np.intp]) -> FloatArray:
-    """How many subsets have each sum."""
+    """Return how many subsets have each sum."""
     sums = np.zeros(int(numbers.sum()) + 1)
     sums[0] = 1
     for number in numbers:
@@ -312,7 +317,7 @@ def _subset_sums(numbers: NDArray[np.intp]) -> FloatArray:
 
 
 def _normal_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, FloatArray]:
-    """The same by the normal limit: mean m(m + 1)/4, variance (m(m + 1)(2m + 1) − Σ(t³ − t)/2)/24.
+    """Return statistic and p by the normal limit: mean m(m + 1)/4, variance (m(m + 1)(2m + 1) − Σ(t³ − t)/2)/24.
 
     m is the number of differences that are not 0, t runs over the sizes of groups of tied ones.
     """
@@ -323,12 +328,12 @@ def _normal_ranks(d: FloatArray, alternative: Alternative) -> tuple[FloatArray, 
     positive = np.where(d > 0, ranks, 0.0).sum(axis=0)
     total = m * (m + 1) / 2
     z = (positive - total / 2) / np.sqrt((m * (m + 1) * (2 * m + 1) - ties / 2) / 24)
-    p = _sided(z, lambda x: ndtr(-x), alternative)
+    p = _p_of_statistic(z, lambda x: ndtr(-x), alternative)
     return (np.minimum(positive, total - positive) if alternative == "two-sided" else positive), p
 
 
 def _signed_ranks(d: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ranks of the sizes of each column's differences, 0 for those of 0, and Σ(t³ − t) over groups of t tied ones."""
+    """Return the ranks of the sizes of differences by column, 0 for 0, and Σ(t³ − t) over groups of t ties."""
     n = len(d)
     order = np.argsort(np.abs(d), axis=0, kind="stable")
     size = np.take_along_axis(np.abs(d), order, axis=0)
@@ -380,7 +385,7 @@ TESTS.register("sign", PairedTest("sign", "who wins more queries", "Arbuthnot 17
 # through this many plus one of its values stands in, within 1e-8 of it.
 DIRECT_RANGES = 64
 CHEBYSHEV_DEGREE = 96
-# Tails below this come out as 0.
+# Smaller tails are 0.
 NEGLIGIBLE_TAIL = 1e-9
 
 
@@ -398,7 +403,7 @@ class AnovaRow:
 
 @dataclass(frozen=True, repr=False)
 class Anova(Displayable):
-    """The table of a two-way analysis of variance."""
+    """Table of a two-way analysis of variance."""
 
     systems: AnovaRow
     queries: AnovaRow
@@ -406,7 +411,7 @@ class Anova(Displayable):
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """A row per source of variation."""
+        """Return a row per source of variation."""
         names = [field.name for field in fields(AnovaRow)]
         rows = (self.systems, self.queries, self.residual)
         return rows_to_columns([[getattr(row, name) for name in names] for row in rows], *names)
@@ -440,12 +445,12 @@ def anova(table: ValueTable) -> Anova:
         systems=row("systems", squares[0], k - 1),
         queries=row("queries", squares[1], n - 1),
         residual=AnovaRow("residual", residual, df_residual, error, nothing, nothing),
-        reason="" if error > 0 else "F is undefined: systems and queries explain every value, nothing is left",
+        reason="" if error > 0 else "F is undefined: systems and queries explain every value, so the residual is 0",
     )
 
 
 def _split(values: FloatArray) -> tuple[tuple[float, float], float]:
-    """Sums of squares of systems and queries, and of the residual; rounding noise counts as 0."""
+    """Return the sums of squares of systems and queries, and of the residual; rounding noise counts as 0."""
     n, k = values.shape
     mean = values.mean()
     system = values.mean(axis=0) - mean
@@ -465,7 +470,7 @@ def tukey(design: TestInput) -> TestResult:
     Against a baseline the family is still all pairs, which errs on the safe side. Tukey 1949; Kramer 1956.
     """
     if design.alternative != "two-sided":
-        raise ConventionError("the studentized range has no direction: the test tukey is two-sided only")
+        raise ConventionError("the test tukey is two-sided only: the studentized range is never negative")
     from scipy.stats import studentized_range
 
     n, k = design.values.shape
@@ -478,14 +483,14 @@ def tukey(design: TestInput) -> TestResult:
         nothing = np.full(len(difference), np.nan)
         reasons = dict.fromkeys(range(len(difference)), reason)
         return TestResult(nothing, nothing, method, interval=(nothing, nothing), reasons=reasons)
-    yardstick = np.sqrt(residual / df / n)
-    q = np.abs(difference) / yardstick
-    half = float(studentized_range.isf(design.alpha, k, df)) * yardstick
+    standard_error = np.sqrt(residual / df / n)
+    q = np.abs(difference) / standard_error
+    half = float(studentized_range.isf(design.alpha, k, df)) * standard_error
     return TestResult(q, _range_tail(q, k, df), method, interval=(difference - half, difference + half))
 
 
 def _range_tail(q: FloatArray, k: int, df: int) -> FloatArray:
-    """Upper tail of the studentized range at many distances."""
+    """Return the upper tail of the studentized range at many distances."""
     from numpy.polynomial import Chebyshev
     from scipy.stats import studentized_range
 

@@ -109,7 +109,7 @@ def check_reported(
         A number such as ``"0.4418"``, whose digits are the tolerance; or an MTEB results file or folder, a response of
         `_rank_eval`, or a JSON file of names and numbers.
     tool : str, Tool or list, optional
-        The tools to search for a number, by default all; for a file, the tool that is said to have made it, by default
+        The tools to search for a number, by default all; for a file, the tool that made it, by default
         `mteb`, or `elasticsearch` for a response.
     measure : str or list, default "NDCG@10"
         The measure of a reported number; a list is searched measure by measure.
@@ -222,9 +222,9 @@ def _one_choice_away(tool: Tool, text: str) -> Iterator[dict[str, Any]]:
     for name in AXES:
         if not depends_on(name) and name not in ("empty", "relevance_threshold"):
             continue
-        own = getattr(convention, name)
+        choice = getattr(convention, name)
         values = dict.fromkeys(getattr(t.convention_for(measure), name) for t in tools_in_group("classic"))
-        yield from ({name: value} for value in values if value != own)
+        yield from ({name: value} for value in values if value != choice)
 
 
 def _check_file(qrels: Any, run: Any, path: str, tool: Tool | None, merge_queries: bool) -> list[ReportedValue]:
@@ -375,7 +375,7 @@ def _metric(qrels: Any, answer: Mapping[str, Any]) -> str:
         raise DataError("neither the request nor the details of the response name the metric")
     ((name, options),) = metric.items()
     if name not in _METRICS:
-        raise DataError(f"_rank_eval has no metric {name}; it has {', '.join(_METRICS)}")
+        raise DataError(f"unknown metric of _rank_eval {name}; use {', '.join(_METRICS)}")
     kind = "NDCG" if name == "dcg" and options.get("normalize") else _METRICS[name]
     axes = [f"{axis}={int(options[key])}" for key, axis in _OPTIONS.items() if options.get(key) is not None]
     axes += ["unjudged_documents=drop"] if options.get("ignore_unlabeled") else []

@@ -79,8 +79,8 @@ def bootstrap(design: TestInput) -> TestResult:
     observed = design.mean_differences
     tolerance = design.tie_tolerance() / design.queries
     counts = np.empty(len(observed))
-    for part, drawn in _pair_samples(design, means):
-        shifted = drawn - observed[part, None]
+    for part, samples in _pair_samples(design, means):
+        shifted = samples - observed[part, None]
         limit = observed[part, None]
         slack = tolerance[part, None]
         if design.alternative == "greater":
@@ -110,7 +110,7 @@ def tukey_randomization(design: TestInput) -> TestResult:
     α point of range*/n. Carterette 2012; Sakai 2018.
     """
     if design.alternative != "two-sided":
-        raise ConventionError("the largest difference has no direction: tukey-randomization is two-sided only")
+        raise ConventionError("tukey-randomization is two-sided only: the largest difference is never negative")
     resamples = _samples(design, RANDOMIZATIONS)
     ranges = np.concatenate(
         [
@@ -131,12 +131,12 @@ def tukey_randomization(design: TestInput) -> TestResult:
 
 
 def monte_carlo_error(p: FloatArray, resamples: int) -> FloatArray:
-    """Standard error of a p value estimated from independent samples: √(p(1 − p)/samples)."""
+    """Return the standard error of a p value from independent samples: √(p(1 − p)/samples)."""
     return np.asarray(np.sqrt(p * (1 - p) / resamples))
 
 
 def bootstrap_means(design: TestInput) -> FloatArray:
-    """Means of every system over queries drawn with replacement: [samples, systems]."""
+    """Return the means of every system over queries drawn with replacement: [samples, systems]."""
     parts = [
         kernels.bootstrap_means(design.values, begin=b, end=e, seed=design.seed, workers=design.threads)
         for b, e in _calls(design, _samples(design, RESAMPLES))
@@ -147,37 +147,37 @@ def bootstrap_means(design: TestInput) -> FloatArray:
 def difference_intervals(
     design: TestInput, kind: IntervalKind, means: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Bootstrap interval of the difference of means, per pair, at level 1 − alpha."""
+    """Return the bootstrap interval of the difference of means, per pair, at level 1 − alpha."""
     if means is None:
         means = bootstrap_means(design)
     low = np.empty(len(design.first))
     high = low.copy()
-    for part, drawn in _pair_samples(design, means):
+    for part, samples in _pair_samples(design, means):
         d = design.values[:, design.first[part]] - design.values[:, design.second[part]]
         tolerance = design.tie_tolerance()[part] / design.queries
-        low[part], high[part] = intervals(d, drawn, design.alpha, kind, tolerance)
+        low[part], high[part] = intervals(d, samples, design.alpha, kind, tolerance)
     return low, high
 
 
 def mean_intervals(design: TestInput, kind: IntervalKind) -> tuple[FloatArray, FloatArray]:
-    """Bootstrap interval of the mean of every system at level 1 − alpha."""
-    drawn = np.ascontiguousarray(bootstrap_means(design).T)
+    """Return the bootstrap interval of the mean of every system at level 1 − alpha."""
+    samples = np.ascontiguousarray(bootstrap_means(design).T)
     tolerance = TIE_SHARE * np.abs(design.values).mean(axis=0)
-    return intervals(design.values, drawn, design.alpha, kind, tolerance)
+    return intervals(design.values, samples, design.alpha, kind, tolerance)
 
 
 def intervals(
-    values: FloatArray, drawn: FloatArray, alpha: float, kind: IntervalKind, tolerance: FloatArray
+    values: FloatArray, samples: FloatArray, alpha: float, kind: IntervalKind, tolerance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Interval of the mean of each column of `values` [n, k] from its bootstrap means `drawn` [k, samples].
+    """Return the interval of the mean of each column of `values` [n, k] from its bootstrap means [k, samples].
 
     Percentile: the α/2 and 1 − α/2 quantiles. BCa moves them to Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), z =
     Φ⁻¹(α/2) and Φ⁻¹(1 − α/2), with z₀ = Φ⁻¹(share of bootstrap means below the mean, ties half) and the
     jackknife acceleration of a mean, a = Σ(x − m)³/(6(Σ(x − m)²)^1.5). Efron 1987. A column without spread
     has the interval [m, m].
     """
-    drawn = np.sort(drawn, axis=1)
-    resamples = drawn.shape[1]
+    samples = np.sort(samples, axis=1)
+    resamples = samples.shape[1]
     mean = values.mean(axis=0)
     levels = np.broadcast_to(np.array([[alpha / 2], [1 - alpha / 2]]), (2, len(mean)))
     if kind == "bca":
@@ -187,13 +187,13 @@ def intervals(
         squares = (centred**2).sum(axis=0)
         flat = squares <= tolerance**2 * len(values)
         acceleration = (centred**3).sum(axis=0) / (6 * np.where(flat, 1.0, squares) ** 1.5)
-        below = (drawn < (mean - tolerance)[:, None]).sum(axis=1)
-        upto = (drawn <= (mean + tolerance)[:, None]).sum(axis=1)
+        below = (samples < (mean - tolerance)[:, None]).sum(axis=1)
+        upto = (samples <= (mean + tolerance)[:, None]).sum(axis=1)
         # Half a sample from either end keeps the bias finite when every resample falls on one side.
         bias = ndtri(np.clip((below + upto) / (2 * resamples), 0.5 / resamples, 1 - 0.5 / resamples))
         shifted = bias + ndtri(levels)
         levels = np.where(flat, levels, ndtr(bias + shifted / (1 - acceleration * shifted)))
-    low, high = (_row_quantiles(drawn, level) for level in levels)
+    low, high = (_row_quantiles(samples, level) for level in levels)
     return low, high
 
 

@@ -34,12 +34,12 @@ FloatArray = NDArray[np.float64]
 
 # Beyond this many queries Student's t is normal to six digits and the noncentral t only costs time.
 NORMAL_FROM = 1_000_000
-# A noncentrality above this makes any test certain; the tail integrals need not be asked.
+# A noncentrality above this makes every test certain, without computing tail integrals.
 LARGEST_NONCENTRALITY = 1000.0
 
 
 def cohen_dz(differences: ArrayLike) -> float:
-    """Cohen's d_z of paired differences: mean(d)/sd(d), sd with n − 1. Cohen 1988, section 2.3.5.
+    """Return Cohen's d_z of paired differences: mean(d)/sd(d), sd with n − 1. Cohen 1988, section 2.3.5.
 
     NaN where sd is 0.
 
@@ -54,7 +54,7 @@ def cohen_dz(differences: ArrayLike) -> float:
 
 
 def hedges_factor(df: int) -> float:
-    """Hedges' small-sample factor J = Γ(df/2)/(√(df/2)·Γ((df − 1)/2)).
+    """Return Hedges' small-sample factor J = Γ(df/2)/(√(df/2)·Γ((df − 1)/2)).
 
     g_z = J·d_z is nearly free of bias. Undefined (NaN) for one degree of freedom. Hedges 1981, with the df =
     n − 1 of a paired design.
@@ -65,7 +65,7 @@ def hedges_factor(df: int) -> float:
 
 
 def power_of_t(effect: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, two_sided: bool = True) -> FloatArray:
-    """Probability that a paired t-test on n queries finds a true effect d_z.
+    """Return the probability that a paired t-test on n queries detects a true effect d_z.
 
     With T noncentral t, df = n − 1 and noncentrality d_z·√n: P(T > c) + P(T < −c) for c the upper α/2 point
     of t; one-sided P(T > c) for c the upper α point.
@@ -86,7 +86,7 @@ def power_of_t(effect: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, two_side
 
 
 def queries_needed(effect: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, two_sided: bool = True) -> FloatArray:
-    """Smallest n >= 2 at which a paired t-test has the wanted power for effects d_z > 0.
+    """Return the smallest n >= 2 at which a paired t-test has the required power for effects d_z > 0.
 
     ∞ for an effect of 0, NaN for NaN. Solves `power_of_t(d_z, n) >= power`; above a million queries by the
     normal limit ((z_α + z_power)/d_z)².
@@ -140,22 +140,22 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class PairResult:
-    """Two systems held against each other; every number speaks of `a` minus `b`."""
+    """The test of a pair of systems; all numbers are about `a` minus `b`."""
 
     a: str
     b: str
     n: int  # queries
     difference: float  # mean of a − mean of b
-    statistic: float  # what the test computes: see its docstring
-    p: float  # NaN with a reason where the test has no answer
-    p_error: float | None  # standard error of a sampled p, None where p is exact
+    statistic: float  # of the test; see its docstring
+    p: float  # NaN, with a reason, if the test is undefined
+    p_error: float | None  # standard error of a sampled p; None if p is exact
     p_adjusted: float  # p after the correction for the family
     low: float  # two-sided confidence interval of the difference, level 1 − alpha
     high: float
     effect: float  # Cohen's d_z = mean(d)/sd(d)
     hedges: float  # d_z times Hedges' small-sample factor
-    queries_needed: int | None  # for a t-test to see this effect; None: no number would do, or nobody asked
-    reason: str = ""  # why something is NaN
+    queries_needed: int | None  # for a t-test to detect this effect; None: infinite, or not computed
+    reason: str = ""  # why a number is NaN
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class PairwiseTests(Plottable):
         return frozenset(names for pair in self.significant() for names in ((pair.a, pair.b), (pair.b, pair.a)))
 
     def pair(self, a: str, b: str) -> PairResult:
-        """The result for two systems, in whichever order they were compared."""
+        """Return the result for two systems, in either order."""
         for name in (a, b):
             self.table.index(name)
         result = self._by_names.get((a, b)) or self._by_names.get((b, a))
@@ -204,12 +204,12 @@ class PairwiseTests(Plottable):
         return result
 
     def to_dict(self) -> dict[str, Any]:
-        """A row per pair, with everything that is known of it."""
+        """Return a row per pair."""
         names = [field.name for field in fields(PairResult)]
         return rows_to_columns([[getattr(pair, name) for name in names] for pair in self.pairs], *names)
 
     def significant(self) -> tuple[PairResult, ...]:
-        """The pairs whose adjusted p is at most alpha."""
+        """Return the pairs whose adjusted p is at most alpha."""
         return tuple(pair for pair in self.pairs if pair.p_adjusted <= self.alpha)
 
 
@@ -274,7 +274,7 @@ def compare_pair(
     interval: Interval | None = None,
     progress: Progress | None = None,
 ) -> PairResult:
-    """Test system a against system b alone; alternative "greater" asks whether a is better."""
+    """Test system a against system b alone; the alternative "greater" tests whether a is better."""
     first, second = table.index(a), table.index(b)
     if first == second:
         raise ConventionError(f"{a!r} cannot be compared with itself")
@@ -291,7 +291,7 @@ def system_intervals(
     seed: int = 0,
     threads: int | None = None,
 ) -> tuple[MeanInterval, ...]:
-    """Confidence interval of each system's mean: Student's t, or bootstrap over queries (percentile, BCa)."""
+    """Return the confidence interval of each system's mean: Student's t, or bootstrap over queries."""
     _check_interval(interval)
     design = _design(table, [], [], "two-sided", alpha, resamples, seed, threads, None)
     mean = design.values.mean(axis=0)
@@ -349,12 +349,12 @@ def _judge(
     power: float | None,
     interval: Interval | None,
 ) -> PairwiseTests:
-    CORRECTIONS[correction]  # an unknown name is found before the work, not after
+    CORRECTIONS[correction]  # report an unknown name before the work
     if interval is not None:
         _check_interval(interval)
     outcome = test.run(design)
     bounds = _interval(outcome, design, interval)
-    # Tukey's p already speaks for the whole family; correcting it again would count the family twice.
+    # Tukey's p already accounts for the whole family; another correction would count it twice.
     adjusted = outcome.p if test.familywise else adjust(outcome.p, correction)
     return PairwiseTests(
         table=table,
@@ -375,7 +375,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if table.dropped:
-        notes.append(f"{len(table.dropped)} queries were dropped because some system has no value for them")
+        notes.append(f"{len(table.dropped)} queries were dropped because some system lacks a value for them")
     if table.filled:
         notes.append(f"{table.filled} missing values were filled in")
     if outcome.resamples and not test.familywise:
@@ -410,12 +410,12 @@ def _rows(
     difference = design.mean_differences
     effect, hedges = _effect_sizes(design, difference)
     two_sided = design.alternative == "two-sided"
-    # One-sided, a difference in the other direction is never found: no number of queries would do.
-    wanted = -effect if design.alternative == "less" else effect
-    towards = np.abs(effect) if two_sided else np.maximum(0, wanted)
+    # A one-sided test never detects a difference in the other direction, with any number of queries.
+    directed = -effect if design.alternative == "less" else effect
+    detectable = np.abs(effect) if two_sided else np.maximum(0, directed)
     needed = np.full(len(difference), np.inf)
     if power is not None:
-        needed = queries_needed(towards, alpha=design.alpha, power=power, two_sided=two_sided)
+        needed = queries_needed(detectable, alpha=design.alpha, power=power, two_sided=two_sided)
     error = [None] * len(difference) if outcome.p_error is None else outcome.p_error.tolist()
     # From lists and by their places in PairResult: a report has a hundred thousand pairs.
     numbers = (difference, outcome.statistic, outcome.p, error, adjusted, *bounds, effect, hedges)

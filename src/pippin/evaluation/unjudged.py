@@ -110,9 +110,9 @@ class Query:
         return np.zeros((1, len(self.unjudged)), np.int32)
 
 
-def unrounded(convention: Convention, judged: Qrels) -> Convention:
+def remove_rounding(convention: Convention, qrels: Qrels) -> Convention:
     """Return the convention without rounding; raise ConventionError if bounds do not support it."""
-    if judged.labels.min(initial=0) >= 0:
+    if qrels.labels.min(initial=0) >= 0:
         convention = convention.replace(negative_labels="zero")
     for axis, (allowed, reason) in _SUPPORTED.items():
         if getattr(convention, axis) not in allowed:
@@ -121,7 +121,7 @@ def unrounded(convention: Convention, judged: Qrels) -> Convention:
 
 
 def queries_of(
-    judged: Qrels,
+    qrels: Qrels,
     runs: Sequence[Run],
     measure: Measure,
     convention: Convention,
@@ -133,23 +133,23 @@ def queries_of(
 
     `extra_relevant` adds that many documents per query that no run has.
     """
-    convention = unrounded(convention, judged)
+    convention = remove_rounding(convention, qrels)
     if convention.err_max_grade == "data":
-        convention = convention.replace(err_max_grade=max(max_label, int(judged.labels.max(initial=0))))
+        convention = convention.replace(err_max_grade=max(max_label, int(qrels.labels.max(initial=0))))
     if convention.self_retrieval == "drop":
         runs, convention = [drop_query_document(run) for run in runs], convention.replace(self_retrieval="keep")
-    rankings = [rank(judged, run, convention) for run in runs]
+    rankings = [rank(qrels, run, convention) for run in runs]
     evaluated = [dict.fromkeys(ranking.query_ids) for ranking in rankings]
-    lists = [_ranked(run, ranking, convention) for run, ranking in zip(runs, rankings, strict=True)]
-    positions = {query: i for i, query in enumerate(judged.query_ids)}
+    lists = [_documents_in_order(run, ranking, convention) for run, ranking in zip(runs, rankings, strict=True)]
+    positions = {query: i for i, query in enumerate(qrels.query_ids)}
     queries = []
     for name in dict.fromkeys(query for names in evaluated for query in names):
         if not all(name in names for names in evaluated):
             raise ConventionError(f"query {name} is evaluated for one run only; a difference needs both")
         labels: dict[str, int] = {}
         if name in positions:
-            start, stop = judged.offsets[positions[name] : positions[name] + 2].tolist()
-            labels = dict(zip(judged.document_ids.slice(start, stop), judged.labels[start:stop].tolist(), strict=True))
+            start, stop = qrels.offsets[positions[name] : positions[name] + 2].tolist()
+            labels = dict(zip(qrels.document_ids.slice(start, stop), qrels.labels[start:stop].tolist(), strict=True))
         documents = [by_query.get(name, []) for by_query in lists]
         unjudged = tuple(dict.fromkeys(d for ranked in documents for d in ranked[:depth] if d not in labels))
         unjudged += (NOT_RETRIEVED,) * extra_relevant
@@ -167,8 +167,8 @@ def _ranked_list(documents: list[str], labels: dict[str, int], unjudged: tuple[s
     )
 
 
-def _ranked(run: Run, ranking: Ranking, convention: Convention) -> dict[str, list[str]]:
-    """Query → documents in rank order."""
+def _documents_in_order(run: Run, ranking: Ranking, convention: Convention) -> dict[str, list[str]]:
+    """Return query → documents in rank order."""
     ties = convention.ties
     if convention.list_order == "given":
         rows = np.arange(len(run.scores))
@@ -186,7 +186,7 @@ def _ranked(run: Run, ranking: Ranking, convention: Convention) -> dict[str, lis
 
 
 def _refuse_ties(ranking: Ranking, name: str, ties: str) -> None:
-    """Raise ConventionError if an unjudged document is tied: without an order it has no rank."""
+    """Raise ConventionError if an unjudged document is tied: without an order its rank is undefined."""
     unjudged = np.diff(np.append(0, np.cumsum(ranking.labels == UNJUDGED))[ranking.offsets])
     both = ranking.tied_queries() & (unjudged > 0)
     if both.any():
@@ -241,13 +241,13 @@ def _cutoff(query: Query) -> float:
     return query.measure.cutoff if query.measure.cutoff and query.convention.apply_cutoff else np.inf
 
 
-def _signed(query: Query, weigh: Callable[[I64, int], F64]) -> F64:
+def _weights(query: Query, weigh: Callable[[I64, int], F64]) -> F64:
     """Return the weight of each unjudged document: of its rank in the first list minus that in the second."""
     signs = (1.0, -1.0)
     weights = np.zeros(len(query.unjudged))
     for sign, listed in zip(signs, query.lists, strict=False):
-        counted = (listed.ranks > 0) & (listed.ranks <= _cutoff(query))
-        weights[counted] += sign * weigh(listed.ranks[counted], len(listed.labels))
+        is_above = (listed.ranks > 0) & (listed.ranks <= _cutoff(query))
+        weights[is_above] += sign * weigh(listed.ranks[is_above], len(listed.labels))
     return weights
 
 
@@ -260,7 +260,7 @@ def _by_weight(query: Query, weights: F64) -> Extremes:
 def _dcg(query: Query) -> Extremes:
     _needs(query, "short_lists", "keep")
     _growing(query)
-    return _by_weight(query, _signed(query, lambda ranks, _: _discounts(query)[ranks - 1]))
+    return _by_weight(query, _weights(query, lambda ranks, _: _discounts(query)[ranks - 1]))
 
 
 def _p(query: Query) -> Extremes:
@@ -269,12 +269,12 @@ def _p(query: Query) -> Extremes:
         short = query.convention.precision_denominator == "zero" and size < _cutoff(query)
         return np.full(len(ranks), 0.0 if short else 1 / (places if np.isfinite(places) else size))
 
-    return _by_weight(query, _signed(query, share))
+    return _by_weight(query, _weights(query, share))
 
 
 def _rbp(query: Query) -> Extremes:
     p = query.measure.parameter("p")
-    return _by_weight(query, _signed(query, lambda ranks, _: np.power(p, ranks - 1, dtype=np.float64)))
+    return _by_weight(query, _weights(query, lambda ranks, _: np.power(p, ranks - 1, dtype=np.float64)))
 
 
 def _rr(query: Query) -> Extremes:
@@ -295,7 +295,7 @@ def _err(query: Query) -> Extremes:
     if len(inside) == 1:
         return _among(query, np.concatenate((query.all_irrelevant, query.all_irrelevant + top)))
     shared = np.flatnonzero(inside[0] & inside[1])
-    high, low = (np.where(mine & ~other, top, 0).astype(np.int32) for mine, other in (inside, inside[::-1]))
+    high, low = (np.where(here & ~there, top, 0).astype(np.int32) for here, there in (inside, inside[::-1]))
     if len(shared) <= MAX_ENUMERATED:
         subsets = _subsets(len(shared), query.max_label)
         candidates = np.concatenate([np.tile(ends, (len(subsets), 1)) for ends in (low, high)])
@@ -328,7 +328,7 @@ def _ap(query: Query) -> Extremes:
     (early, late), (other_early, other_late) = rows
     high = query.of_list(0, early) - query.of_list(1, other_late)
     low = query.of_list(0, late) - query.of_list(1, other_early)
-    ahead = _signed(query, lambda ranks, _: 1.0 / ranks)
+    ahead = _weights(query, lambda ranks, _: 1.0 / ranks)
     near = _by_weight(query, ahead)
     return Extremes(float(low.min()), float(high.max()), near.low_labels, near.high_labels, exact=False)
 
@@ -405,15 +405,17 @@ def _ndcg(query: Query) -> Extremes:
     if query.convention.ideal_depth == "list":
         depth = min(depth, len(query.lists[0].labels))
     sums = np.concatenate(([0.0], np.cumsum(np.where(np.arange(len(discounts)) < depth, discounts, 0.0))))
-    judged = np.array([(query.pool >= grade).sum() for grade in range(1, len(steps) + 1)], np.int64)
+    counts = np.array([(query.pool >= grade).sum() for grade in range(1, len(steps) + 1)], np.int64)
     top = query.max_label
     base = 0.0
     for sign, listed in zip((1.0, -1.0), query.lists, strict=False):
-        seen = listed.labels[: int(min(_cutoff(query), len(listed.labels)))]
-        base += sign * float(np.concatenate(([0.0], np.cumsum(steps)))[np.maximum(seen, 0)] @ discounts[: len(seen)])
-    weights = _signed(query, lambda ranks, _: discounts[ranks - 1])
-    ideal_sums = sums[judged[:top, None] + np.arange(len(query.unjudged) + 1)]
-    above = float(steps[top:] @ sums[judged[top:]])
+        labels = listed.labels[: int(min(_cutoff(query), len(listed.labels)))]
+        base += sign * float(
+            np.concatenate(([0.0], np.cumsum(steps)))[np.maximum(labels, 0)] @ discounts[: len(labels)]
+        )
+    weights = _weights(query, lambda ranks, _: discounts[ranks - 1])
+    ideal_sums = sums[counts[:top, None] + np.arange(len(query.unjudged) + 1)]
+    above = float(steps[top:] @ sums[counts[top:]])
     candidates = [_Ratio(s * base, s * weights, steps[:top], ideal_sums, above).best_labels() for s in (-1.0, 1.0)]
     return _among(query, np.concatenate((query.all_irrelevant, np.stack(candidates))))
 

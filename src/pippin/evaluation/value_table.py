@@ -7,6 +7,7 @@ then records what was dropped or filled.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -34,7 +35,7 @@ class ValueTable:
     query_ids: tuple[str, ...]
     systems: tuple[str, ...]
     dropped: tuple[str, ...] = ()  # queries left out because a value was missing or undefined
-    filled: int = 0  # cells that stood empty and were given the value of `missing`
+    filled: int = 0  # missing cells that have the value of `missing`
 
     def __post_init__(self) -> None:
         table = np.array(self.values, dtype=np.float64, order="C")
@@ -46,7 +47,7 @@ class ValueTable:
         _refuse_repeats("query", self.query_ids)
         _refuse_repeats("system", self.systems)
         if not self.systems:
-            raise DataError("there is no system to look at")
+            raise DataError("the table has zero systems")
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             q, s = bad[0]
@@ -68,8 +69,8 @@ class ValueTable:
     ) -> Self:
         """Align system → {query: value} by query id.
 
-        `missing` says what a query means that some system lacks: an error, a query to drop for all, or a
-        value to count. `undefined` says the same of NaN: an error, or a query to drop for all.
+        `missing` is what to do with a query that some system lacks: raise an error, drop it for all, or count a
+        value. `undefined` is what to do with NaN: raise an error, or drop the query for all.
         """
         _check_policy(missing, undefined)
         query_ids = tuple(dict.fromkeys(query for values in systems.values() for query in values))
@@ -84,7 +85,7 @@ class ValueTable:
         if missing == "error" and absent.any():
             q, s = np.argwhere(absent)[0]
             raise DataError(
-                f"system {names[s]!r} has no value for query {query_ids[q]!r}{_and_more(int(absent.sum()))}; "
+                f"system {names[s]!r} lacks a value for query {query_ids[q]!r}{_and_more(int(absent.sum()))}; "
                 "pass missing=0.0 (--missing 0) to count it as 0, or missing='drop' (--missing drop) to leave the "
                 "query out for all systems"
             )
@@ -104,7 +105,7 @@ class ValueTable:
         query_ids: Sequence[str] | None = None,
         undefined: Undefined = "error",
     ) -> Self:
-        """A table whose rows are the same queries for every column; names default to 1, 2, …"""
+        """Create a table whose rows are the same queries for every column; names default to 1, 2, …"""
         _check_policy("error", undefined)
         table: Any = np.asarray(values, dtype=np.float64)
         if table.ndim != 2:
@@ -128,36 +129,33 @@ class ValueTable:
     ) -> Self:
         if undefined == "drop":
             gone = gone | np.isnan(table).any(axis=1)
-        kept = tuple(query for query, out in zip(query_ids, gone, strict=True) if not out)
-        dropped = tuple(query for query, out in zip(query_ids, gone, strict=True) if out)
-        return cls(table[~gone], kept, systems, dropped, filled)
+        queries = np.array(query_ids, dtype=object)
+        return cls(table[~gone], tuple(queries[~gone]), systems, tuple(queries[gone]), filled)
 
     @property
     def means(self) -> FloatArray:
-        """Mean over queries, one per system."""
+        """Means over queries, one per system."""
         if not self.query_ids:
-            raise DataError("no query is left to average over")
+            raise DataError("all queries were dropped")
         return np.asarray(self.values.mean(axis=0))
 
     def index(self, system: str) -> int:
-        """The column of a system."""
+        """Return the column of a system."""
         try:
             return self.systems.index(system)
         except ValueError:
             raise UnknownName("system", system, self.systems) from None
 
     def by_query_id(self) -> FloatArray:
-        """The values with queries in the order of their ids: seeded tests do not depend on file order."""
+        """Return the values with queries in the order of their ids, so that seeded tests do not depend on the file."""
         order = sorted(range(len(self.query_ids)), key=self.query_ids.__getitem__)
         return np.ascontiguousarray(self.values[order])
 
 
 def _refuse_repeats(kind: str, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"{kind} {name!r} appears twice")
-        seen.add(name)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DataError(f"{kind} {repeated[0]!r} appears twice")
 
 
 def _and_more(count: int) -> str:

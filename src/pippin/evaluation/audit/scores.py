@@ -145,7 +145,7 @@ def _count_above(flags: BoolArray, position: IntArray, cutoff: int) -> tuple[int
 def check_unretrieved(audited: AuditInput) -> Finding | None:
     """Count relevant documents that the run lacks, in the queries of the run."""
     ranking = audited.ranking
-    lacking = _unretrieved(ranking)
+    lacking = _count_unretrieved(ranking)
     number, total = int(lacking.sum()), int((ranking.pool >= 1).sum())
     if not number:
         return None
@@ -158,7 +158,7 @@ def check_unretrieved(audited: AuditInput) -> Finding | None:
     )  # fmt: skip
 
 
-def _unretrieved(ranking: Ranking) -> IntArray:
+def _count_unretrieved(ranking: Ranking) -> IntArray:
     """Return the number of relevant documents per query that the list lacks."""
     relevant = count_per_query(ranking.pool >= 1, ranking.pool_offsets)
     return relevant - count_per_query(ranking.labels >= 1, ranking.offsets)
@@ -180,7 +180,7 @@ def check_ignored_irrelevant(audited: AuditInput) -> Finding | None:
     queries = [ranking.query_ids[q] for q in np.flatnonzero(ignored > 0)]
     if not queries:
         return None
-    found = count_per_query(is_relevant, ranking.offsets)[ignored > 0]
+    hits = count_per_query(is_relevant, ranking.offsets)[ignored > 0]
     listed = np.minimum(ranking.sizes(), cutoff)[ignored > 0]
     return Finding(
         "ndcg_extra", "info", len(queries), len(ranking.query_ids),
@@ -190,8 +190,8 @@ def check_ignored_irrelevant(audited: AuditInput) -> Finding | None:
         recommendation="NDCG does not penalise irrelevant documents at the end of a list; if the number of results "
         "matters, also report precision of the retrieved set (P without a cutoff)",
         examples=first_names(queries),
-        parts=(("precision of these lists", float((found / listed).mean())),
-               ("precision without the ignored documents", float((found / (listed - ignored[ignored > 0])).mean()))),
+        parts=(("precision of these lists", float((hits / listed).mean())),
+               ("precision without the ignored documents", float((hits / (listed - ignored[ignored > 0])).mean()))),
         queries=tuple(queries),
     )  # fmt: skip
 
@@ -208,7 +208,7 @@ class RetrievedOnly(RankingCache):
 def check_ignored_missing(audited: AuditInput) -> Finding | None:
     """Count queries whose NDCG stays the same as if the missing relevant documents did not exist."""
     ranking = audited.ranking
-    lacking = dict(zip(ranking.query_ids, _unretrieved(ranking).tolist(), strict=True))
+    lacking = dict(zip(ranking.query_ids, _count_unretrieved(ranking).tolist(), strict=True))
     lacking = {query: count for query, count in lacking.items() if count}
     retrieved_only = RetrievedOnly(audited.qrels, audited.rankings.run)
     effects: list[Effect] = []

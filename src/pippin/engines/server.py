@@ -247,6 +247,10 @@ def serve_model(
         Largest body of a request.
     on_start : callable, optional
         Called with the address when the server listens.
+
+    Examples
+    --------
+    >>> serve_model("model.json", port=8000)  # doctest: +SKIP
     """
     require("serving a model", "uvicorn")
     import socket

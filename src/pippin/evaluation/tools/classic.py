@@ -149,6 +149,7 @@ register(Tool(
     TOOLS["ranx"].convention.replace(ties="reversed"), ("NDCG", "AP", "P", "Recall", "Rprec", "RR", "Hits"),
     ("ties are in reverse input order, in lists of 16 or more documents in an arbitrary one",
      "ndcg_burges is NDCG with gain 2^label - 1"),
+    group="retrieval",
 ))  # fmt: skip
 register(Tool(
     "sklearn", "scikit-learn ndcg_score", "1.9.1", "sklearn.metrics",

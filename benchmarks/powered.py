@@ -31,14 +31,14 @@ def draw_values(rng: np.random.Generator, noise: float, count: int) -> tuple[F64
     return y, np.clip(0.15 + 0.8 * y + rng.normal(0, noise, y.shape), 0, 1)
 
 
-def mean_by_lot(noise: float) -> Sample:
+def mean_at_random(noise: float) -> Sample:
     """Draw a random sample of queries for human labels, for one system."""
     rng = np.random.default_rng(7)
     (y, f), (_, more) = draw_values(rng, noise, HUMAN), draw_values(rng, noise, FURTHER)
     return y, f, more, MEAN
 
 
-def difference_by_lot(noise: float) -> Sample:
+def difference_at_random(noise: float) -> Sample:
     """Two systems, people's queries at random."""
     rng = np.random.default_rng(8)
     parts = []
@@ -80,9 +80,9 @@ def measure_coverage(sample: Sample, method: str) -> float:
 def shares() -> Iterator[tuple[str, str, list[float]]]:
     """What is estimated, how people's queries were chosen, and how often each method's interval holds."""
     for what, how, sample in (
-        ("mean, a model with few errors", "random", mean_by_lot(0.05)),
-        ("mean, a model with many errors", "random", mean_by_lot(0.3)),
-        ("difference", "random", difference_by_lot(0.1)),
+        ("mean, a model with few errors", "random", mean_at_random(0.05)),
+        ("mean, a model with many errors", "random", mean_at_random(0.3)),
+        ("difference", "random", difference_at_random(0.1)),
         ("mean", "the easy half", mean_of_easy()),
         ("difference", "the half that favours the first", difference_of_easy()),
     ):

@@ -33,8 +33,8 @@ ndcg(labels, lambda y: 2**y - 1), ndcg(labels, lambda y: y)
 import pippin
 
 qid, scores = [1, 1, 1], [3.0, 2.0, 1.0]
-found = pippin.evaluate(labels, scores, "NDCG@10", ["official", "trec_eval9"], qid=qid)
-[found[tool].mean["NDCG@10"] for tool in found]
+evaluations = pippin.evaluate(labels, scores, "NDCG@10", ["official", "trec_eval9"], qid=qid)
+[evaluations[tool].mean["NDCG@10"] for tool in evaluations]
 
 # %% [markdown]
 # Pippin gives the same numbers. Neither is wrong: in the first, a document of label 2 is worth three of label 1; in the second, two.

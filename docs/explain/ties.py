@@ -15,8 +15,8 @@ import pippin
 labels = [2, 0, 1, 0, 1, 0]
 scores = [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
 for ties in ("input", "reversed", "worst", "expected", "best"):
-    found = pippin.evaluate(labels, scores, "NDCG@10", "official", qid=[1] * 6, ties=ties)
-    print(f"{ties:9} {found['NDCG@10']:.4f}")
+    evaluation = pippin.evaluate(labels, scores, "NDCG@10", "official", qid=[1] * 6, ties=ties)
+    print(f"{ties:9} {evaluation['NDCG@10']:.4f}")
 
 # %% [markdown]
 # `input` keeps the order of the file, `reversed` reverses it. Existing tools use both. A system that gives *every* document the same score gets a

@@ -75,11 +75,11 @@ pippin.evaluate("qrels.txt", "run.txt", "NDCG@10", tool="classic").plot()
 # %%
 judged = {"q1": {"apple": 2, "pear": 1, "stone": 0}, "q2": {"plum": 1, "quince": 2}}
 scored = {"q1": {"pear": 3.0, "apple": 2.0, "stone": 2.0}, "q2": {"leaf": 5.0, "quince": 4.0, "plum": 1.0}}
-found = pippin.evaluate(judged, scored, ["NDCG@10", "MAP", "P@2"], tool="trec_eval9")
-found
+evaluation = pippin.evaluate(judged, scored, ["NDCG@10", "MAP", "P@2"], tool="trec_eval9")
+evaluation
 
 # %%
-found.per_query["NDCG@10"]
+evaluation.per_query["NDCG@10"]
 
 # %% [markdown]
 # ## Report the number

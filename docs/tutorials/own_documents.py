@@ -25,7 +25,7 @@ len(topics)
 # Fifteen queries with their relevant topics: label 2 answers it fully, 1 partly.
 
 # %%
-asked = {
+judgements = {
     "raise an exception": {"raise": 2, "exceptions": 1, "try": 1},
     "catch errors and clean up": {"try": 2, "exceptions": 2, "with": 1},
     "import a module from a package": {"import": 2},
@@ -43,9 +43,9 @@ asked = {
     "context manager for resources": {"with": 2, "context-managers": 2},
 }
 with open("python/queries.tsv", "w", encoding="utf-8") as file:
-    file.writelines(f"q{number}\t{query}\n" for number, query in enumerate(asked, 1))
+    file.writelines(f"q{number}\t{query}\n" for number, query in enumerate(judgements, 1))
 with open("python/qrels.txt", "w", encoding="utf-8") as file:
-    for number, answers in enumerate(asked.values(), 1):
+    for number, answers in enumerate(judgements.values(), 1):
         file.writelines(f"q{number} 0 {topic} {label}\n" for topic, label in answers.items() if topic in topics)
 
 # %%

@@ -218,7 +218,7 @@ def rotate_parts(parts: Sequence[I64]) -> dict[str, dict[str, I64]]:
 
 
 def _rotation(fold: int, k: int) -> dict[str, list[int]]:
-    """Return the numbers of the S that each part of a fold consists of.
+    """Return the numbers of the subsets S1 … Sk that form each part of a fold.
 
     >>> _rotation(3, 5)  # Fold4 trains on S4, S5 and S1
     {'train': [3, 4, 0], 'vali': [1], 'test': [2]}

@@ -27,7 +27,7 @@ types: $(VENV)/.test src/pippin/_native.pyi
 
 # In three processes, as many tests wait for others; a file in one of them: what its tests share is made once.
 python-tests: $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --ignore=tests/engines
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --durations 25 --durations-min 5 --ignore=tests/engines
 
 # Exported models in search engines: Solr with its LTR module, started here, and the scoring classes of Vespa,
 # Elasticsearch and RankLib, all from Maven Central. PIPPIN_TEST_SOLR is the address of a core of another Solr,

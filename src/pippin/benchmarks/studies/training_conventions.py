@@ -393,6 +393,8 @@ def bias(study: Study) -> Conclusion:
     meaning = "share of empty queries"
     if not rows:
         return _unknown("bias", statement, meaning, "No ranker has all its cells.")
+    if share == 0:
+        return _unknown("bias", statement, meaning, "The data set has no empty query.")
     holds: Verdict = "yes" if worst <= _EXACT else "no"
     exactly = "exactly 1" if worst == 0 else f"1 (± {worst:.1g})"
     explanation = (
@@ -641,8 +643,8 @@ def order_without_empty(study: Study) -> Conclusion:
     flips, low, high = _count_flips(study, relevant)
     every, *_ = _count_flips(study, list(study.lengths))
     explanation = (
-        f"{len(study.lengths) - len(relevant)} of {len(study.lengths)} queries are empty. With them {every:.0f} pairs "
-        f"flip, without them {flips:.0f}: what is left are ties, gains and lists shorter than the cutoff."
+        f"{len(study.lengths) - len(relevant)} of {len(study.lengths)} queries are empty. Pairs that flip with them: "
+        f"{every:.0f}; without them: {flips:.0f}. What is left are ties, gains and lists shorter than the cutoff."
     )
     holds: Verdict = "no" if flips else "yes"
     return Conclusion(name, statement, holds, flips, meaning, math.nan, explanation, low=low, high=high)

@@ -65,6 +65,7 @@ def single_query(name: str) -> Ranker:
             return float(super().score(X, y, qid=np.zeros(np.shape(y)[:1], int) if qid is None else qid))
 
     OneQuery.__name__ = OneQuery.__qualname__ = f"OneQuery{cls.__name__}"
+    OneQuery.__doc__ = f"{cls.__name__} of one query."  # without the example of a module that it is not in
     globals()[OneQuery.__name__] = OneQuery  # so that scikit-learn can pickle it
     defaults = cls().get_params()
     # NDCG hears every label; the checks' labels are all above 0, and MAP would see nothing to learn.

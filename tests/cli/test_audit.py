@@ -41,6 +41,12 @@ def test_one_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_name_renames_the_data_on_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert record(capsys, "data.txt")[""]["name"] == "data.txt"
+    assert record(capsys, "mine=data.txt", "scores.txt")[""]["name"] == "mine"
+
+
+@pytest.mark.usefixtures("folder")
 def test_several_files_are_one_data_set_and_a_last_score_file_is_recognised(capsys: pytest.CaptureFixture[str]) -> None:
     result = record(capsys, "data.txt", "more.txt")
     assert (result["empty"]["number"], result["empty"]["total"]) == (2, 4)

@@ -176,6 +176,9 @@ def test_reconcile_speaks(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert output(capsys, *common, "-t", "all", "-f", "csv").startswith("measure,from,to,choice,value\n")
     assert output(capsys, *common, "-t", "all", "-f", "html", "-o", "why.html") == ""
     assert "<h1>" in Path("why.html").read_text()
+    named = ("reconcile", "gov=letor.txt", "bm25=scores", "-m", "NDCG@10", "-t", "all", "-o", "named.html")
+    assert output(capsys, *named) == ""
+    assert all(name in Path("named.html").read_text() for name in ("qrels gov", "run bm25"))
 
 
 def test_compare_names_the_first_and_tests(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,6 +235,9 @@ def test_a_ranker_is_trained_and_ranks(files: Path, capsys: pytest.CaptureFixtur
     assert json.loads(Path("model.json").read_text())["parameters"]["rounds"] == 5
     assert output(capsys, "rank", "model.json", "train.txt", "-o", "scores.txt") == ""
     assert "official   0.99" in output(capsys, "eval", "train.txt", "scores.txt", "-m", "NDCG@10")
+    assert output(capsys, "rank", "trees=model.json", "train.txt", "-o", "trees.run") == ""
+    assert {line.split()[-1] for line in Path("trees.run").read_text().splitlines()} == {"trees"}
+    assert "a tag (trees) names a TREC run" in refusal(capsys, "rank", "trees=model.json", "train.txt", "-o", "s.txt")
     assert "importance" in output(capsys, "rankers", "model.json")
     assert "selected pair_weighting=" in output(
         capsys, "train", "train.txt", "-r", "ranksvm", "--valid", "vali.txt", "--select", "MAP", "-q", "-o", "svm.json"

@@ -51,6 +51,11 @@ ORDER = "pass the judged file first, then the scores or run"
         ),
         ("eval qrels run -o x.xlsx", "x.xlsx: cannot write .xlsx files; use table, json"),
         ("eval qrels run --metrics MAP", "unknown option --metrics; did you mean --measure?"),
+        ("convert qrels -o out.csv", "convert: unknown option -o; OUT is argument 2, without an option"),
+        (
+            "convert qrels out.csv --out=other.csv",
+            "unknown option --out=other.csv; OUT is argument 2, without an option",
+        ),
         ("train letor -r mart -o m --random-state 1", "unknown option --random-state"),
         ("compare qrels a=run a=run", "two systems have the same name, a"),
         ("eval qrels other", "qrels and other have no query in common: qrels has 1, 2, other has q1, q2"),

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pippin
-from pippin.cli.options import DEFAULT_TOOL, add_option, add_options, add_output_options, require_single
+from pippin.cli.options import (
+    DEFAULT_TOOL,
+    add_option,
+    add_options,
+    add_output_options,
+    require_single,
+    split_named_file,
+)
 from pippin.cli.output import format_json, write_text
 from pippin.display.tables import render_all
 from pippin.errors import DataError
@@ -32,7 +40,8 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="qrels, LETOR files (several are one data set), a "
-                        "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; last a run")  # fmt: skip
+                        "table, a store, a folder of Fold1 … Fold5 or S1.txt … S5.txt; last a run; NAME=PATH renames "
+                        "the data")  # fmt: skip
     parser.add_argument("-s", "--run", metavar="FILE", help="a run or a score file")
     parser.add_argument("--second-run", metavar="RUN", help="a second run: check whether unjudged documents could "
                         "reverse the order of the two")  # fmt: skip
@@ -47,11 +56,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Audit and print."""
+    name, first = split_named_file(options.data[0])
     result = pippin.audit(
-        options.data, options.run, measure=options.measure, cutoffs=parse_cutoffs(options.cutoffs),
+        [first, *options.data[1:]], options.run, measure=options.measure, cutoffs=parse_cutoffs(options.cutoffs),
         merge_queries=options.merge_queries, second_run=options.second_run,
         tool=require_single(options.tool, "--tool"),
     )  # fmt: skip
+    if name:
+        result = replace(result, name=name)
     text = render(result, options.format, options.all or options.output != "-")
     write_text(text, options.output, options.format)
     return 0

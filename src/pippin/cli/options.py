@@ -207,7 +207,7 @@ def parse_named_files(arguments: Sequence[str], *, by_tag: bool = False) -> list
     >>> parse_named_files(["a.run", "b.run"]), parse_named_files(["bm25=a.run", "out/b.run"])
     (['a.run', 'b.run'], {'bm25': 'a.run', 'b.run': 'out/b.run'})
     """
-    pairs = [_name_and_path(argument) for argument in arguments]
+    pairs = [split_named_file(argument) for argument in arguments]
     if not any(name for name, _ in pairs):
         return list(arguments)
     from pippin.evaluation.evaluate import name_systems
@@ -220,7 +220,7 @@ def parse_named_files(arguments: Sequence[str], *, by_tag: bool = False) -> list
     return dict(named_paths)
 
 
-def _name_and_path(argument: str) -> tuple[str, str]:
+def split_named_file(argument: str) -> tuple[str, str]:
     """Split NAME=PATH; the name is empty for an existing file or a path before `=`."""
     name, equals, path = argument.partition("=")
     is_named = equals and name and path and "/" not in name and not Path(argument).exists()

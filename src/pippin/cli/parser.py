@@ -55,18 +55,20 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             if not unknown[0].startswith("-"):
                 self.error(f"unexpected argument {' '.join(unknown)}")
-            suggestion = self._suggest(unknown[0].partition("=")[0])
-            self.error(f"unknown option {unknown[0]}" + (f"; did you mean {suggestion}?" if suggestion else ""))
+            hint = self._hint(unknown[0].partition("=")[0])
+            self.error(f"unknown option {unknown[0]}{hint and f'; {hint}'}")
         return options
 
-    def _suggest(self, flag: str) -> str:
-        """Return the known option that is nearest to an unknown one, or an empty string."""
+    def _hint(self, flag: str) -> str:
+        """Return what to type instead of an unknown option, or an empty string."""
         import difflib
 
+        positions = [action.metavar for action in self._actions if not action.option_strings]
+        if flag in ("-o", "--out", "--output") and "OUT" in positions:
+            return f"OUT is argument {positions.index('OUT') + 1}, without an option"
         flags = self.flags()
-        if flag in _SYNONYMS and _SYNONYMS[flag] in flags:
-            return _SYNONYMS[flag]
-        return next(iter(difflib.get_close_matches(flag, flags, n=1)), "")
+        near = [_SYNONYMS[flag]] if _SYNONYMS.get(flag) in flags else difflib.get_close_matches(flag, flags, n=1)
+        return f"did you mean {near[0]}?" if near else ""
 
     def _parse_intermixed(self, args: Any, namespace: Any) -> tuple[Any, list[str]]:
         """Parse options and files in any order; return the options and the unknown arguments.

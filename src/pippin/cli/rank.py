@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pippin
-from pippin.cli.options import add_option, add_options, partition_executor
+from pippin.cli.options import add_option, add_options, partition_executor, split_named_file
 from pippin.cli.output import print_message
 
 HELP = """Score every document of a data set with a model.
@@ -21,7 +21,8 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="MODEL", help="a file written by `pippin train` or another library")
+    parser.add_argument("model", metavar="MODEL", help="a file written by `pippin train` or another library; "
+                        "NAME=PATH names the system in a run")  # fmt: skip
     parser.add_argument("data", metavar="DATA", help="LETOR file, table or store")
     add_option(
         parser,
@@ -36,9 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Score the documents and write the scores."""
+    name, model = split_named_file(options.model)
     with partition_executor(options.dask, options.data if options.output.endswith("/") else None) as executor:
-        pippin.rank(options.model, options.data, options.relations, out=options.output, executor=executor,
-                    missing_value=options.missing_value)  # fmt: skip
+        pippin.rank(model, options.data, options.relations, out=options.output, tag=name or None,
+                    executor=executor, missing_value=options.missing_value)  # fmt: skip
     if executor is not None:
         print_message(f"{options.output}: {executor.scored}")
     return 0

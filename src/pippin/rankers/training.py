@@ -400,6 +400,7 @@ def rank(
     relations: Any = None,
     *,
     out: str | os.PathLike[str] | None = None,
+    tag: str | None = None,
     executor: PartitionExecutor | None = None,
     missing_value: str = "zero",
 ) -> NDArray[np.float64]:
@@ -418,6 +419,8 @@ def rank(
     out : path, optional
         Write the scores to this file: one per line ("-": standard output), or a TREC run if its name ends in ``.run``.
         With `executor`, a folder.
+    tag : str, optional
+        Name of the system in a TREC run; by default the name of the ranker.
     executor : PartitionExecutor, optional
         Scores partitions; `data` and `out` are then folders.
     missing_value : {"zero", "null"}, default "zero"
@@ -440,6 +443,8 @@ def rank(
     >>> rank(pippin.train(data, "ranksvm"), data).argsort().tolist()
     [0, 1, 2]
     """
+    if tag is not None and not (out is not None and os.fspath(out).endswith(".run")):
+        raise ConventionError(f"a tag ({tag}) names a TREC run: pass an output file that ends in .run")
     if executor is not None:
         refuse_on_partitions(relations=relations)
         if out is None or out == "-":
@@ -453,7 +458,7 @@ def rank(
         table = data if isinstance(data, (np.ndarray, list)) else as_dataset(data, missing_value)
         scores = predict_scores(ranker, table)
         if out is not None:
-            _write_scores(table, scores, out, type(ranker).__name__)
+            _write_scores(table, scores, out, tag or type(ranker).__name__)
         return scores
     is_array = isinstance(data, (np.ndarray, list))
     documents = data if is_array else align_features(ranker, as_dataset(data, missing_value))
@@ -466,7 +471,7 @@ def rank(
     else:
         scores = ranker.predict(documents)
     if out is not None:
-        _write_scores(documents, scores, out, ranker.name)
+        _write_scores(documents, scores, out, tag or ranker.name)
     return scores
 
 

@@ -50,14 +50,14 @@ def test_eval_prints_the_number_and_the_convention(files: Path, capsys: pytest.C
     assert "trec_eval9  0.5000" in text
     # in expectation: (1/2 + (1 + 1/2)/2) / 2 = 0.625
     assert "official    0.6250" in text
-    tools = "trec_eval9 (trec_eval 9.0.7; empty=skip), official (the definition 1; empty=skip)"
+    tools = "trec_eval9 (trec_eval 9.0.7; empty=skip), official (the definition; empty=skip)"
     assert f"{tools}: 3 queries, 1 empty, 1 with ties" in text
 
 
 def test_shared_differences_are_reported_once(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "copy").write_text((files / "run").read_text())
     text = output(capsys, "eval", "qrels", "run", "copy", "-m", "RR", "-t", "trec_eval9,official")
-    assert "\n\nrun, copy under trec_eval9 (trec_eval 9.0.7), official (the definition 1): 3 queries" in text
+    assert "\n\nrun, copy under trec_eval9 (trec_eval 9.0.7), official (the definition): 3 queries" in text
     assert text.count("queries") == 1
     every = output(capsys, "eval", "qrels", "run", "-m", "RR", "-t", "classic")
     assert "trec_eval9, trec_eval9.0.8, trec_eval10" in every  # of many tools, the names alone
@@ -122,8 +122,8 @@ def test_a_run_is_judged_by_a_letor_file(files: Path, capsys: pytest.CaptureFixt
         (("eval", "qrels", "run", "-m", "ndgc@10"), "did you mean"),
         (("eval", "qrels", "run", "-m", "ndgc@10", "-m", "precison@5"), "precison"),
         (("eval", "qrels", "run", "-t", "trec_evil"), "did you mean trec_eval"),
-        (("eval", "qrels", "run", "--ties", "random"), "ties is one of"),
-        (("eval", "qrels", "run", "--gain", "a,b"), "gain is"),
+        (("eval", "qrels", "run", "--ties", "random"), "ties must be one of"),
+        (("eval", "qrels", "run", "--gain", "a,b"), "gain must be"),
         (("eval", "qrels", "run", "-f", "parquet"), "--out"),
         (("eval", "-", "-"), "standard input"),
         (("eval", "qrels", "scores"), "score"),

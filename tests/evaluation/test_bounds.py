@@ -274,7 +274,7 @@ def test_winner_is_reported() -> None:
 @pytest.mark.parametrize(
     ("measure", "axes", "sentence"),
     [
-        ("Bpref", {}, "bounds support AP, DCG"),
+        ("Bpref", {}, "bounds support only AP, DCG"),
         ("NDCG@5", {"ideal_source": "list"}, "do not support ideal_source=list"),
         ("NDCG@5", {"unjudged_documents": "drop"}, "do not support unjudged_documents=drop"),
         ("NDCG@5", {"empty": None}, "only under some labels"),

@@ -70,13 +70,13 @@ def test_an_invalid_choice_is_reported(axis: str, value: Any) -> None:
 
 
 def test_the_sentence_names_the_choices() -> None:
-    with pytest.raises(ConventionError, match=r"^empty is None \(skip\) or a number from 0 to 1, not 2$"):
+    with pytest.raises(ConventionError, match=r"^empty must be None \(skip\) or a number from 0 to 1, got 2$"):
         Convention(empty=2)
-    with pytest.raises(ConventionError, match=r"^empty is skip or a number from 0 to 1, not '2'$"):
+    with pytest.raises(ConventionError, match=r"^empty must be skip or a number from 0 to 1, got '2'$"):
         AXES["empty"].parse("2")
-    with pytest.raises(ConventionError, match=r"^relevance_threshold is a whole number, at least 1, not '0'$"):
+    with pytest.raises(ConventionError, match=r"^relevance_threshold must be a whole number, at least 1, got '0'$"):
         AXES["relevance_threshold"].parse("0")
-    with pytest.raises(ConventionError, match=r"^ideal_source is one of list, judged, not 'pool'$"):
+    with pytest.raises(ConventionError, match=r"^ideal_source must be one of list, judged, got 'pool'$"):
         Convention(ideal_source="pool")
 
 
@@ -152,7 +152,7 @@ def test_numbers_of_any_type_become_plain_ones() -> None:
      ("printed_digits", ""), ("max_valid_label", "skip"), ("apply_cutoff", "true")],
 )  # fmt: skip
 def test_unreadable_files_are_refused(axis: str, text: str) -> None:
-    with pytest.raises(ConventionError, match=f"^{axis} is "):
+    with pytest.raises(ConventionError, match=f"^{axis} must be "):
         AXES[axis].parse(text)
 
 

@@ -69,5 +69,5 @@ def test_bad_input_is_reported() -> None:
         adjust(P, "hulm")
     with pytest.raises(DataError, match="between 0 and 1"):
         adjust([1.5])
-    with pytest.raises(DataError, match="2 dimensions"):
+    with pytest.raises(DataError, match="must have one dimension, got 2"):
         adjust([[0.1]])

@@ -185,14 +185,14 @@ def test_an_observer_who_ties_all_is_no_better_than_chance() -> None:
     ("x", "y", "sentence"),
     [
         ([1, 2, 3], [1, 2], "x has 3 items and y has 2"),
-        ([1], [1], "2 items or more, not 1"),
-        ([], [], "2 items or more, not 0"),
+        ([1], [1], "at least 2 items, got 1"),
+        ([], [], "at least 2 items, got 0"),
         ([1, math.nan], [1, 2], "x is NaN for item 2 of 2"),
         ([1, 2], [None, 2], "y is NaN for item 1 of 2"),
         (["a", "b"], [1, 2], "x must be numbers"),
         ([1j, 2], [1, 2], "x must be numbers"),
-        ([[1, 2]], [1, 2], "x must have one dimension, not 2"),
-        (3, [1, 2], "x must have one dimension, not 0"),
+        ([[1, 2]], [1, 2], "x must have one dimension, got 2"),
+        (3, [1, 2], "x must have one dimension, got 0"),
         ([[1], [1, 2]], [1, 2], "x must be numbers"),
     ],
 )
@@ -212,7 +212,7 @@ def test_bad_choices() -> None:
     for bad in (-1.0, math.nan, math.inf):
         with pytest.raises(ConventionError, match="tolerance must be"):
             c.tau_b([1, 2], [1, 2], tolerance=bad)
-        with pytest.raises(ConventionError, match="p must lie"):
+        with pytest.raises(ConventionError, match="p must be between"):
             c.rbo([1, 2], [1, 2], p=bad)
     with pytest.raises(ConventionError, match="ties must be"):
         c.rbo([1, 2], [1, 2], ties="c")  # type: ignore[arg-type]
@@ -277,8 +277,8 @@ def test_bootstrap_keeps_equal_columns_tied_and_counts_the_undefined() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "sentence"),
     [
-        ([[1.0, 2.0]], [[1.0, 2.0]], "a must be 2 queries × 2 systems or more"),
-        ([1.0, 2.0], [1.0, 2.0], "a must be 2 queries × 2 systems or more"),
+        ([[1.0, 2.0]], [[1.0, 2.0]], "a must have at least 2 queries and 2 systems"),
+        ([1.0, 2.0], [1.0, 2.0], "a must have at least 2 queries and 2 systems"),
         (np.ones((3, 2)), np.ones((2, 3)), "same queries and systems"),
         ([[1.0, math.nan], [1.0, 2.0]], np.ones((2, 2)), "a is not finite for query 1, system 2"),
         ([["a", "b"], ["c", "d"]], np.ones((2, 2)), "matrix of numbers"),

@@ -110,11 +110,11 @@ def test_invalid_cutoffs_are_reported(typed: str) -> None:
         ("NDCG@0", "NDCG@0: the cutoff must be at least 1; omit it to evaluate complete lists"),
         ("unranked_avg_prec", "unranked_avg_prec: unranked_avg_prec needs a cutoff, as in unranked_avg_prec@10"),
         ("P(2)@5", r"P\(2\)@5: write arguments as name=value"),
-        ("RBP(p=high)", r"RBP\(p=high\): p must be a number, not 'high'"),
-        ("RBP(p=nan)", r"RBP\(p=nan\): p must be a finite number of 0 or more, not nan"),
-        ("F1(beta=-1)", r"F1\(beta=-1\): beta must be a finite number of 0 or more, not -1"),
-        ("P(rel=two)@5", "relevance_threshold is a whole number, at least 1, not 'two'"),
-        ("NDCG(empty=none)", "empty is skip or a number from 0 to 1, not 'none'"),
+        ("RBP(p=high)", r"RBP\(p=high\): p must be a number, got 'high'"),
+        ("RBP(p=nan)", r"RBP\(p=nan\): p must be a finite number of 0 or more, got nan"),
+        ("F1(beta=-1)", r"F1\(beta=-1\): beta must be a finite number of 0 or more, got -1"),
+        ("P(rel=two)@5", "relevance_threshold must be a whole number, at least 1, got 'two'"),
+        ("NDCG(empty=none)", "empty must be skip or a number from 0 to 1, got 'none'"),
     ],
 )
 def test_arguments_without_a_meaning(typed: str, sentence: str) -> None:

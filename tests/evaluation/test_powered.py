@@ -86,13 +86,13 @@ def test_informative_predictions_shorten_intervals_and_noise_does_not_widen_them
 
 
 def test_propensities_that_cannot_be_estimated_are_refused() -> None:
-    with pytest.raises(ConventionError, match="method is one of"):
+    with pytest.raises(ConventionError, match="method must be one of"):
         ppi_mean(Y, F, MORE, "magic")
     with pytest.raises(ConventionError, match="level"):
         ppi_mean(Y, F, MORE, level=1.0)
     with pytest.raises(DataError, match="same queries"):
         ppi_mean(Y, F[:2], MORE)
-    with pytest.raises(DataError, match="2 queries or more"):
+    with pytest.raises(DataError, match="at least 2 queries with human labels"):
         ppi_mean(Y, F, MORE[:1])
     with pytest.raises(DataError, match="finite"):
         ppi_mean([*Y[:3], math.nan], F, MORE)

@@ -62,7 +62,7 @@ def test_a_mean_is_found_by_any_name_of_the_measure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"), [(3, "not 3 of type int"), ([None], "not None of type NoneType"), ([], "no measure")]
+    ("wrong", "sentence"), [(3, "got 3 of type int"), ([None], "got None of type NoneType"), ([], "no measure")]
 )
 def test_invalid_measures_are_reported(wrong: Any, sentence: str) -> None:
     with pytest.raises(ConventionError, match=sentence):

@@ -372,17 +372,17 @@ def test_bad_input_is_a_sentence() -> None:
         compare_systems(table, baseline="s00")
     with pytest.raises(DataError, match="at least two systems; there is only 's0'"):
         compare_systems(scores(5, 1))
-    with pytest.raises(DataError, match="at least two queries, not 1"):
+    with pytest.raises(DataError, match="at least 2 queries, got 1"):
         compare_systems(scores(1, 2))
-    with pytest.raises(DataError, match="alpha lies between 0 and 1, not 5"):
+    with pytest.raises(DataError, match="alpha must be between 0 and 1, got 5"):
         compare_systems(table, alpha=5)
-    with pytest.raises(DataError, match="a seed is a whole number"):
+    with pytest.raises(DataError, match="seed must be a whole number"):
         compare_systems(table, seed=-1)
-    with pytest.raises(DataError, match="at least one sample, not 0"):
+    with pytest.raises(DataError, match="at least 1 sample, got 0"):
         compare_systems(table, "bootstrap", resamples=0)
     with pytest.raises(ConventionError, match="cannot be compared with itself"):
         compare_pair(table, "s0", "s0")
-    with pytest.raises(DataError, match="two systems and two queries, not 1 and 5"):
+    with pytest.raises(DataError, match="2 systems and 2 queries, got 1 and 5"):
         anova(scores(5, 1))
     for test in ("tukey", "tukey-randomization"):
         with pytest.raises(ConventionError, match="two-sided only"):

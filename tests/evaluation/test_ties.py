@@ -134,7 +134,7 @@ def test_every_measure_has_an_expectation_or_says_so() -> None:
         if kind.supports_expected_ties:
             per_query([query], Convention(), [text])
         else:
-            with pytest.raises(ConventionError, match="no closed form"):
+            with pytest.raises(ConventionError, match="lacks a closed form"):
                 per_query([query], Convention(), [text])
 
 

@@ -256,7 +256,8 @@ def test_yahoo_lightgbm_and_ranklib_differ_by_empty_queries_alone() -> None:
 def test_every_tool_can_be_read_up(tool: Tool) -> None:
     assert tool.name == tool.name.lower()
     assert tool.title
-    assert tool.version
+    assert bool(tool.version) == (tool.name != "official")  # the definition has no releases
+    assert tool.full_title == (f"{tool.title} {tool.version}" if tool.version else tool.title)
     assert tool.source
     assert set(tool.measures) <= set(MEASURE_DEFINITIONS)
     assert all(variant.reason and variant.changes for variant in tool.variants)

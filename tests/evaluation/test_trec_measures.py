@@ -61,7 +61,7 @@ def test_version_10_rounds_recall_levels_to_the_nearest() -> None:
 
 def test_measures_without_a_closed_form_refuse_open_ties() -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
-    with pytest.raises(ConventionError, match="no closed form"):
+    with pytest.raises(ConventionError, match="lacks a closed form"):
         evaluate(qrels, run, "infAP", tool="official")
 
 

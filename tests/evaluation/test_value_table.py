@@ -60,7 +60,7 @@ def test_names_are_unique_and_fit() -> None:
         ValueTable.from_arrays([[1.0, 2.0]], query_ids=["1", "2"])
     with pytest.raises(DataError, match="1 queries × 1 systems"):
         ValueTable.from_arrays([[1.0, 2.0]], systems=["x"])
-    with pytest.raises(DataError, match="of 1 dimensions"):
+    with pytest.raises(DataError, match="two dimensions"):
         ValueTable.from_arrays([1.0, 2.0])
     with pytest.raises(DataError, match="zero systems"):
         ValueTable.from_systems({})

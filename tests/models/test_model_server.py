@@ -88,7 +88,7 @@ def test_json_and_arrow_have_the_scores_of_the_model(address: str, model: Any, d
         (b"{", "invalid JSON"),
         (b"[]", "the body is an object"),
         (b'{"rows": []}', "unknown member 'rows'"),
-        (b'{"features": [[1, 2]]}', "a document has 3 features, not 2"),
+        (b'{"features": [[1, 2]]}', "a document must have 3 features, got 2"),
         (b'{"features": [[1, 2, 3], [1]]}', "as many in every row"),
         (b'{"features": [["a", "b", "c"]]}', "numbers or null"),
         (b'{"documents": [{"colour": 1}]}', "no feature 'colour'"),

@@ -138,7 +138,7 @@ class ModelServer:
             names, double = table.column_names, pyarrow.float64()
             places, counts = {name: i for i, name in enumerate(names)}, Counter(names)
             if wrong := next((name for name in self.features if counts[name] != 1), None):
-                raise DataError(f"the stream needs one column {wrong!r}, not {counts[wrong]}")
+                raise DataError(f"the stream needs one column {wrong!r}, got {counts[wrong]}")
             columns = [table.column(places[name]) for name in self.features]
             columns = [column if column.type == double else column.cast(double) for column in columns]
             columns = [column.to_numpy() for column in columns]
@@ -154,7 +154,7 @@ class ModelServer:
         if not len(table):
             return np.empty(0)
         if table.shape[1] != len(self.features):
-            raise DataError(f"a document has {len(self.features)} features, not {table.shape[1]}")
+            raise DataError(f"a document must have {len(self.features)} features, got {table.shape[1]}")
         scores: NDArray[np.float64] = self.model.predict(np.ascontiguousarray(table))
         return scores
 

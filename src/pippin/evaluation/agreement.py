@@ -48,7 +48,9 @@ def confusion(a: ArrayLike, b: ArrayLike) -> tuple[I64, I64]:
     """
     first, second = np.asarray(a, np.int64), np.asarray(b, np.int64)
     if first.shape != second.shape or first.ndim != 1:
-        raise DataError(f"two judges label the same documents, not {first.shape} and {second.shape}")
+        raise DataError(
+            f"two judges must label the same documents, got labels of shape {first.shape} and {second.shape}"
+        )
     grades, codes = np.unique(np.concatenate((first, second)), return_inverse=True)
     counts = np.zeros((len(grades), len(grades)), np.int64)
     np.add.at(counts, (codes[: len(first)], codes[len(first) :]), 1)
@@ -227,14 +229,14 @@ def ppi_mean(
     (0.55, 0.069864)
     """
     if method not in METHODS:
-        raise ConventionError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+        raise ConventionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if not 0 < level < 1:
-        raise ConventionError(f"level must lie between 0 and 1, not {level}")
+        raise ConventionError(f"level must be between 0 and 1, got {level}")
     y, f, g = (np.asarray(values, np.float64) for values in (human, model, more))
     if y.shape != f.shape or y.ndim != 1 or g.ndim != 1:
-        raise DataError(f"human and model values belong to the same queries, not {y.shape} and {f.shape}")
+        raise DataError(f"human and model values must belong to the same queries, got shapes {y.shape} and {f.shape}")
     if len(y) < 2 or len(g) < 2:
-        raise DataError(f"2 queries or more are needed with human labels and without, not {len(y)} and {len(g)}")
+        raise DataError(f"at least 2 queries with human labels and 2 without are needed, got {len(y)} and {len(g)}")
     if not all(np.isfinite(values).all() for values in (y, f, g)):
         raise DataError("the values of all queries must be finite numbers")
     value, error, weight, freedom = (float(x[0]) for x in ppi_rows(y[None], f[None], g[None], method))

@@ -130,7 +130,7 @@ class Axis(FrozenRecord):
                 return self.value_type.check(self.value_type.parse(text))
             except (TypeError, ValueError):
                 pass
-        raise ConventionError(f"{self.name} is {self._choices(self.values)}, not {text!r}")
+        raise ConventionError(f"{self.name} must be {self._choices(self.values)}, got {text!r}")
 
     def check(self, value: Any) -> Any:
         """Return the value as conventions store it; raise ConventionError if it is invalid."""
@@ -144,7 +144,7 @@ class Axis(FrozenRecord):
                 pass
         # A program passes None or False where a person types a word.
         choices = [text if valid == text else f"{valid} ({text})" for text, valid in self.values.items()]
-        raise ConventionError(f"{self.name} is {self._choices(choices)}, not {value!r}")
+        raise ConventionError(f"{self.name} must be {self._choices(choices)}, got {value!r}")
 
     def text(self, value: Any) -> str:
         """Return the text that `parse` turns into the value."""

@@ -192,7 +192,7 @@ def _vector(values: ArrayLike, name: str) -> F64:
     except (TypeError, ValueError):
         raise DataError(f"{name} must be numbers, one per item") from None
     if raw.ndim != 1:
-        raise DataError(f"{name} must have one dimension, not {raw.ndim}")
+        raise DataError(f"{name} must have one dimension, got {raw.ndim}")
     missing = np.flatnonzero(np.isnan(array))
     if len(missing):
         raise DataError(f"{name} is NaN for item {missing[0] + 1} of {len(array)}; every item needs a number")
@@ -230,14 +230,14 @@ def _check_options(name: str, best: str, options: dict[str, float | str | None])
         if value is not None and option not in accepted:
             raise ConventionError(f"{name} takes no {option}")
     if best not in ("high", "low"):
-        raise ConventionError(f"best must be 'high' (scores) or 'low' (ranks), not {best!r}")
+        raise ConventionError(f"best must be 'high' (scores) or 'low' (ranks), got {best!r}")
     tolerance, p, ties = options["tolerance"], options["p"], options["ties"]
     if tolerance is not None and not 0 <= float(tolerance) < math.inf:
-        raise ConventionError(f"tolerance must be a finite number of 0 or more, not {tolerance}")
+        raise ConventionError(f"tolerance must be a finite number of at least 0, got {tolerance}")
     if p is not None and not 0 < float(p) < 1:
-        raise ConventionError(f"p must lie between 0 and 1, not {p}")
+        raise ConventionError(f"p must be between 0 and 1, got {p}")
     if ties is not None and ties not in kernel.OVERLAP_TIES:
-        raise ConventionError(f"ties must be 'w', 'a' or 'b', not {ties!r}")
+        raise ConventionError(f"ties must be 'w', 'a' or 'b', got {ties!r}")
 
 
 def _match_names(x: Any, y: Any) -> tuple[Any, Any]:
@@ -412,7 +412,7 @@ def correlate_vectors(
     if n != n_y:
         raise DataError(f"x has {n} items and y has {n_y}; both must rank the same items")
     if n < 2:
-        raise DataError(f"a correlation needs 2 items or more, not {n}")
+        raise DataError(f"a correlation needs at least 2 items, got {n}")
     near = {side: float(tolerance or 0.0) if side in coefficient.tolerance_in else 0.0 for side in "xy"}
     ranked = {side: kernel.rank_with_ties(values[side], best == "high", near[side]) for side in "xy"}
     for side in coefficient.no_ties_in:
@@ -495,7 +495,7 @@ def _matrix(values: ArrayLike, name: str) -> F64:
     except (TypeError, ValueError):
         raise DataError(f"{name} must be a matrix of numbers, queries × systems") from None
     if array.ndim != 2 or min(array.shape) < 2:
-        raise DataError(f"{name} must be 2 queries × 2 systems or more, not of shape {array.shape}")
+        raise DataError(f"{name} must have at least 2 queries and 2 systems, got shape {array.shape}")
     if not np.isfinite(array).all():
         query, system = np.argwhere(~np.isfinite(array))[0]
         raise DataError(f"{name} is not finite for query {query + 1}, system {system + 1}")
@@ -556,9 +556,9 @@ def bootstrap(
     if first.shape != second.shape:
         raise DataError(f"a is {first.shape}, b is {second.shape}: not the same queries and systems")
     if resamples < 1:
-        raise ConventionError(f"samples must be 1 or more, not {resamples}")
+        raise ConventionError(f"samples must be at least 1, got {resamples}")
     if not 0 < level < 1:
-        raise ConventionError(f"level must lie between 0 and 1, not {level}")
+        raise ConventionError(f"level must be between 0 and 1, got {level}")
 
     estimate = correlate_vectors(first.mean(0), second.mean(0), name, best=best, tolerance=tolerance, p=p, ties=ties)
     generator = np.random.default_rng(seed)

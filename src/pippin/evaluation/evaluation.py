@@ -276,7 +276,7 @@ def measure_values(ranking: Ranking, measure: Measure, convention: Convention) -
     queries = len(ranking.query_ids)
     if values.shape != (queries,) or values.dtype.kind not in "biuf":
         raise PluginError(
-            f"measure {kind.name} must return {queries} numbers, one per query, not {values.dtype}{values.shape}"
+            f"measure {kind.name} must return {queries} numbers, one per query, got {values.dtype}{values.shape}"
         )
     values = np.ascontiguousarray(values, np.float64)
     rule = value_rules(convention, measure)

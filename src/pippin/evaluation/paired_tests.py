@@ -35,7 +35,7 @@ def adjust(p: ArrayLike, correction: str = "holm") -> FloatArray:
     method = CORRECTIONS[correction]
     values = np.array(p, dtype=np.float64)
     if values.ndim != 1:
-        raise DataError(f"a family of p values is one list, not an array of {values.ndim} dimensions")
+        raise DataError(f"p values must have one dimension, got {values.ndim}")
     is_number = ~np.isnan(values)
     if ((values[is_number] < 0) | (values[is_number] > 1)).any():
         raise DataError("p values lie between 0 and 1")
@@ -429,7 +429,7 @@ def anova(table: ValueTable) -> Anova:
     """
     n, k = table.values.shape
     if k < 2 or n < 2:
-        raise DataError(f"an analysis of variance needs at least two systems and two queries, not {k} and {n}")
+        raise DataError(f"an analysis of variance needs at least 2 systems and 2 queries, got {k} and {n}")
     from scipy.special import fdtrc
 
     squares, residual = _split(table.values)

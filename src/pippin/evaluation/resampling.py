@@ -219,7 +219,7 @@ def _pair_samples(design: TestInput, means: FloatArray) -> Iterator[tuple[slice,
 def _samples(design: TestInput, default: int) -> int:
     resamples = default if design.resamples is None else design.resamples
     if resamples < 1:
-        raise DataError(f"a resampling test needs at least one sample, not {resamples}")
+        raise DataError(f"a resampling test needs at least 1 sample, got {resamples}")
     return resamples
 
 

@@ -95,7 +95,7 @@ def queries_needed(effect: ArrayLike, *, alpha: float = 0.05, power: float = 0.8
     [199.0, 34.0, 15.0, inf]
     """
     if not (0 < alpha < 1 and 0 < power < 1):
-        raise DataError(f"alpha and power lie between 0 and 1, not {alpha} and {power}")
+        raise DataError(f"alpha and power must be between 0 and 1, got {alpha} and {power}")
     from scipy.special import ndtri
 
     d = np.atleast_1d(np.asarray(effect, dtype=np.float64))
@@ -320,13 +320,13 @@ def _design(
     n = len(table.query_ids)
     if n < 2:
         left = f" after {len(table.dropped)} were dropped" if table.dropped else ""
-        raise DataError(f"a comparison needs at least two queries, not {n}{left}")
+        raise DataError(f"a comparison needs at least 2 queries, got {n}{left}")
     if alternative not in ALTERNATIVES:
         raise UnknownName("alternative", alternative, ALTERNATIVES)
     if not 0 < alpha < 1:
-        raise DataError(f"alpha lies between 0 and 1, not {alpha}")
+        raise DataError(f"alpha must be between 0 and 1, got {alpha}")
     if not 0 <= seed < 2**64:
-        raise DataError(f"a seed is a whole number from 0 to 2^64 − 1, not {seed}")
+        raise DataError(f"seed must be a whole number from 0 to 2^64 − 1, got {seed}")
     return TestInput(
         values=table.by_query_id(),
         first=np.array(first, dtype=np.int32),

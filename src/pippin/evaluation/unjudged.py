@@ -218,7 +218,7 @@ def extremes(query: Query) -> Extremes:
     """Return the lowest and highest value of a query over all labels of its unjudged documents."""
     finder = FINDERS.get(query.measure.kind)
     if finder is None:
-        raise ConventionError(f"bounds support {', '.join(sorted(FINDERS))}, not {query.measure}")
+        raise ConventionError(f"bounds support only {', '.join(sorted(FINDERS))}, got {query.measure}")
     if query.unjudged:
         return finder(query)
     value = float(query.value(query.all_irrelevant)[0])

@@ -109,7 +109,7 @@ class ValueTable:
         _check_policy("error", undefined)
         table: Any = np.asarray(values, dtype=np.float64)
         if table.ndim != 2:
-            raise DataError(f"values must be a table of queries × systems, not of {table.ndim} dimensions")
+            raise DataError(f"values must have two dimensions (queries × systems), got {table.ndim}")
         rows, columns = table.shape
         queries = tuple(query_ids) if query_ids is not None else tuple(str(i + 1) for i in range(rows))
         names = tuple(systems) if systems is not None else tuple(str(i + 1) for i in range(columns))

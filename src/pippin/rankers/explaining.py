@@ -131,7 +131,7 @@ def _shap(model: Ranker, table: F64) -> F64:
         values[:, model.step_.columns_], values[:, -1] = inner[:, :-1], inner[:, -1]
         return values
     if not isinstance(model, BoostedRanker):
-        raise DataError(f"SHAP values need boosted trees, not {model.name}: use permutation importance")
+        raise DataError(f"SHAP values need boosted trees, got {model.name}: use permutation importance")
     import lightgbm
 
     total = np.zeros((len(table), table.shape[1] + 1))

@@ -59,8 +59,8 @@ def tools_table(tools: Sequence[Tool]) -> Table:
 
 def tool_parts(tool: Tool) -> list[Renderable]:
     """Return the choices of a tool, its source and version, and its known traps."""
-    facts = [("group", tool.group), ("version", tool.version), ("source", tool.source),
-             ("measures", ", ".join(tool.measures))]  # fmt: skip
+    version = [("version", tool.version)] if tool.version else []
+    facts = [("group", tool.group), *version, ("source", tool.source), ("measures", ", ".join(tool.measures))]
     parts: list[Renderable] = [Heading(f"{tool.name} — {tool.title}"), KeyValues(facts)]
     differing = differing_axes(tool)
     for title, names in (("Different from official", differing), ("Same as official", set(AXES) - differing)):

@@ -261,7 +261,7 @@ class PaperTable:
         measures = _join(list(dict.fromkeys(board.measure for board in self.columns)))
         counts = sorted({len(board.table.query_ids) for board in self.columns})
         queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
-        named = [f"{name} ({TOOLS[name].title} {TOOLS[name].version})" for name in self.tools if name in TOOLS]
+        named = [f"{name} ({TOOLS[name].full_title})" for name in self.tools if name in TOOLS]
         under = f" under {_join(named)}" if named else ""
         sentences = [f"{measures} of {len(self.systems)} systems on {queries}{under}; the best value is bold."]
         tests = self.tests

@@ -176,7 +176,7 @@ def _under(evaluation: Evaluation) -> str:
     """Return the tool, its title and version, and the changed axes."""
     tool, changed = evaluation.tool, changes_text(evaluation.overrides)
     default = ", the default for qrels" if evaluation.is_default_tool and tool.name != "official" else ""
-    return f"{tool.name} ({tool.title} {tool.version}{default}{'; ' + changed if changed else ''})"
+    return f"{tool.name} ({tool.full_title}{default}{'; ' + changed if changed else ''})"
 
 
 def _facts(counts: Mapping[str, int]) -> str:

@@ -259,7 +259,7 @@ def _tool() -> Renderer:
     from pippin.reports.catalogue import axes_table, differing_axes
 
     def blocks(tool: Any) -> list[Block]:
-        sentence = f"{tool.name}: {tool.title} {tool.version} ({tool.source}); measures {', '.join(tool.measures)}"
+        sentence = f"{tool.name}: {tool.full_title} ({tool.source}); measures {', '.join(tool.measures)}"
         differing = differing_axes(tool)
         return [sentence, *([axes_table(tool, differing)] if differing else []), *tool.caveats]
 

@@ -123,7 +123,7 @@ class _Page:
         try:
             return int(text)
         except ValueError:
-            message = f"<{self.tokens[position][0]}> must be a whole number, not {text.strip()!r}"
+            message = f"<{self.tokens[position][0]}> must be a whole number, got {text.strip()!r}"
             raise DataError(message, self.file, self.line(position)) from None
 
     def numbers(self, leaves: list[str], first: int) -> NDArray[np.int64]:

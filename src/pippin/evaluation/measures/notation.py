@@ -74,7 +74,7 @@ def texts_of(measures: Any) -> list[str]:
     for measure in several:
         if not isinstance(measure, str) and not _is_object(measure):
             raise ConventionError(
-                f"a measure is a text such as NDCG@10, not {measure!r} of type {type(measure).__name__}"
+                f"a measure must be a text such as NDCG@10, got {measure!r} of type {type(measure).__name__}"
             )
     return [str(measure) for measure in several]
 
@@ -183,12 +183,12 @@ def _arguments(kind: MeasureDefinition, inside: str, text: str) -> tuple[dict[st
             try:
                 parameters[key] = float(value)
             except ValueError:
-                raise ConventionError(f"{text}: {key} must be a number, not {value!r}") from None
+                raise ConventionError(f"{text}: {key} must be a number, got {value!r}") from None
             # A default below 0, as in utility, allows any number.
             lowest = 0.0 if min(kind.parameters.values()) >= 0 else -math.inf
             if not math.isfinite(parameters[key]) or parameters[key] < lowest:
                 valid = "a finite number" + (" of 0 or more" if lowest == 0 else "")
-                raise ConventionError(f"{text}: {key} must be {valid}, not {value}")
+                raise ConventionError(f"{text}: {key} must be {valid}, got {value}")
         else:
             axis = _AXIS_OF_ARGUMENT.get(key)
             if axis is None:

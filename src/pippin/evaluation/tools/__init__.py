@@ -69,7 +69,7 @@ class Tool(FrozenRecord):
 
     name: str
     title: str
-    version: str
+    version: str  # empty if the tool has no releases
     source: str
     convention: Convention
     measures: tuple[str, ...]  # kinds that the tool itself computes; others are an extension by its rules
@@ -86,10 +86,15 @@ class Tool(FrozenRecord):
             raise UnknownName("group of tools", self.group, GROUPS)
 
     def __repr__(self) -> str:
-        return f"Tool({self.name!r}: {self.title} {self.version}, {self.group})"
+        return f"Tool({self.name!r}: {self.full_title}, {self.group})"
 
     def _repr_html_(self) -> str:
         return display.html(self)
+
+    @property
+    def full_title(self) -> str:
+        """The title with the version, such as "trec_eval 9.0.7"; a tool without releases has a title only."""
+        return f"{self.title} {self.version}".rstrip()
 
     def measure(self, text: str) -> Measure:
         """Parse a measure: by the tool's own names first, then in any notation.

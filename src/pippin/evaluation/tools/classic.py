@@ -42,7 +42,7 @@ _TREC_ALONE = ("iprec_at_recall", "11pt_avg", "Rprec_mult", "relative_P", "set_m
 _TREC_9_ALONE = (*_TREC_ALONE, "set_F", "binG", "G", "ndcg_rel", "Rndcg", "yaap")
 
 register(Tool(
-    "official", "the definition", "1",
+    "official", "the definition", "",
     "Järvelin & Kekäläinen 2002, as Busa-Fekete et al. 2012 recommend for final results; ties in expectation",
     OFFICIAL,
     ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "ERR", "RBP", "Bpref", "Success", "F1"),

@@ -232,7 +232,7 @@ function drawSwitches() {
 function about(name) {
   const { title, version, axes } = own(name),
     others = axes.filter((a) => a[3]).map((a) => `${a[0]} ${a[1]}`);
-  return `${name}: ${title}, version ${version}. ${name === BENCH.tool ? "Other tools are compared with it." : others.length ? `Differs on ${others.join(", ")}.` : `Same convention as ${BENCH.tool}.`}`;
+  return `${name}: ${title}${version && `, version ${version}`}. ${name === BENCH.tool ? "Other tools are compared with it." : others.length ? `Differs on ${others.join(", ")}.` : `Same convention as ${BENCH.tool}.`}`;
 }
 function withCutoff(family) {
   const cutoffs = BENCH.families[family],

@@ -265,7 +265,7 @@ function drawConvention() {
     ? ` It differs from ${BENCH.tool} on ${others === 1 ? "one axis" : `${others} axes`}.`
     : ` It agrees with ${BENCH.tool} on all axes.`;
   $("convention-words").textContent =
-    `${state.tool} is ${mine.title}, version ${mine.version} (${mine.source}).${isBase ? "" : differs}`;
+    `${state.tool} is ${mine.title}${mine.version && `, version ${mine.version}`} (${mine.source}).${isBase ? "" : differs}`;
   const line = ([axis, value, meaning, other], i) =>
     `<tr${other ? ' class="other"' : ""}><th scope="row">${escaped(axis)}</th><td>${escaped(value)}</td>${isBase ? "" : `<td>${escaped(base[i][1])}</td>`}<td>${escaped(meaning)}</td></tr>`;
   const lines = mine.axes.map(line),

@@ -86,7 +86,8 @@ def exported_c(model: MART, data: Dataset, folder: Path) -> Score:
         '#include "model.h"\n'
         "void score(const double *rows, long count, double *scores) {\n"
         "    (void)model_feature_names;\n"
-        "    for (long i = 0; i < count; i++) scores[i] = model_score(rows + i * MODEL_FEATURES);\n}\n"
+        "    if (count == 1) *scores = model_score(rows);\n"
+        "    else model_score_batch(rows, (size_t)count, scores);\n}\n"
     )
     command = ["cc", "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "model.c", "-o", "model.so", "-lm"]
     subprocess.run(command, check=True, cwd=folder)

@@ -139,8 +139,9 @@ def test_categorical_splits_of_lightgbm(onehot: int, tmp_path: Path) -> None:
     model = pippin.load(tmp_path / "model.txt")
     assert any(tree.intervals for tree in cast(TreeEnsemble, model.to_model()).trees())
     check = pippin.Dataset.from_arrays(documents[:20], np.arange(20) % 2, np.ones(20))
-    with pytest.raises(ConventionError, match="sql has no exporter of categorical splits"):
-        pippin.export(model, "sql", tmp_path / "model.sql", check=check)
+    for target in ("sql", "c"):
+        with pytest.raises(ConventionError, match=f"{target} has no exporter of categorical splits"):
+            pippin.export(model, target, tmp_path / "model.out", check=check)
 
 
 @pytest.mark.parametrize("onehot", [1, 64])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ from tests.models.kinds import KINDS, blend, documents, train_ranker
 import pippin
 from pippin.errors import ConventionError, DataError, UnknownName
 from pippin.models.export import CERTIFICATE_SUFFIX
-from pippin.models.exporters.base import EXPORTERS
+from pippin.models.exporters.base import EXPORTERS, ExportRequest, FeatureMapping
+from pippin.models.exporters.c import write
+from pippin.models.model import Tree, TreeEnsemble, make_tree
 from pippin.models.scoring import score_reference
 from pippin.rankers import names
 from pippin.rankers.base import RANKERS
@@ -213,3 +218,54 @@ def test_duckdb_scores_as_sqlite(kind: str, tmp_path: Path) -> None:
     scores = np.array(connection.execute(f"SELECT score FROM ({query}) ORDER BY row").fetchall())[:, 0]
     expected = model.predict(data)
     assert (scores == expected).all() if kind != "ranksvm" else np.allclose(scores, expected, rtol=0, atol=1e-14)
+
+
+def random_tree(rng: np.random.Generator, leaves: int, thresholds: Any) -> Tree:
+    """Return a tree of random shape over three features, with NULL on random sides of the third."""
+    sides = np.zeros((leaves - 1, 2), int)
+    free: list[tuple[int, int]] = []
+    for node in range(leaves - 1):
+        if node:
+            sides[free.pop(rng.integers(len(free)))] = node
+        free += [(node, 0), (node, 1)]
+    for number, slot in enumerate(free):
+        sides[slot] = ~number
+    feature, chosen = rng.integers(0, 3, leaves - 1), rng.choice(thresholds, leaves - 1)
+    null_left = np.choose(feature, [np.full(leaves - 1, True), chosen >= 0, rng.random(leaves - 1) < 0.5])
+    return make_tree(feature, chosen, sides[:, 0], sides[:, 1], null_left, rng.normal(size=leaves))
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize(("leaves", "thresholds", "type"), [
+    (31, np.arange(-40, 40) / 4, "unsigned char m_rank"),
+    (256, np.arange(-40, 40) / 4, "unsigned char m_rank"),
+    (31, np.arange(-2000, 2000) / 4, "unsigned short m_rank"),
+    (257, np.arange(-40, 40) / 4, None),  # large trees are walked document by document
+])  # fmt: skip
+def test_c_scores_batches_of_any_size_as_one_document(
+    leaves: int, thresholds: Any, type: str | None, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(leaves)
+    sizes = [[leaves, 1, 2, leaves], [1], [*rng.integers(1, leaves + 1, 120)]]
+    bags = tuple(tuple(random_tree(rng, n, [*thresholds, -0.0]) for n in bag) for bag in sizes)
+    model = TreeEnsemble(("a", "b", "c"), bags, start=0.1, base=0.3, scale=0.7, divisor=3.0)
+    header = write(ExportRequest(model, "m", "m.h", FeatureMapping(), {}))[""].decode()
+    assert ("m_score_block" in header) == (type is not None)
+    assert type is None or f"static const {type}[]" in header
+    (tmp_path / "m.h").write_text(header)
+    (tmp_path / "m.c").write_text(
+        '#include "m.h"\nconst char *first(void) { return m_feature_names[0]; }\n'
+        "void one(const double *row, double *score) { *score = m_score(row); }\n"
+        "void batch(const double *rows, size_t count, double *scores) { m_score_batch(rows, count, scores); }\n"
+    )
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, "m.c", "-o", "m.so", "-lm"], check=True, cwd=tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "m.so"))
+    special = [0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, *np.nextafter(thresholds, np.inf)]
+    for count in (0, 1, 15, 16, 127, 128, 129, 143, 144, 700):
+        table = rng.choice([*thresholds, *special, *[np.nan] * (len(thresholds) // 5)], (count, 3))
+        scores, single = np.empty(count), np.empty(count)
+        library.batch(ctypes.c_void_p(table.ctypes.data), ctypes.c_size_t(count), ctypes.c_void_p(scores.ctypes.data))
+        for i in range(count):
+            library.one(ctypes.c_void_p(table[i].ctypes.data), ctypes.c_void_p(single.ctypes.data + 8 * i))
+        assert scores.tobytes() == single.tobytes() == score_reference(model, table).tobytes()

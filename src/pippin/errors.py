@@ -2,6 +2,7 @@
 
 PippinError
 ├── DataError         invalid file or array (with file and line)
+│   └── FractionalLabelError   a label is not a whole number
 ├── ConventionError   options that contradict each other or the data
 │   └── RequirementNotMet      an exported model changes more than allowed
 ├── UnknownName       unknown tool, measure, ranker … (with "did you mean")
@@ -51,6 +52,10 @@ class DataError(PippinError, ValueError):
         self.line = line
         location = "" if self.file is None else self.file + (f":{line}" if line is not None else "") + ": "
         super().__init__(location + message)
+
+
+class FractionalLabelError(DataError):
+    """A label that is not a whole number."""
 
 
 class ConventionError(PippinError, ValueError):

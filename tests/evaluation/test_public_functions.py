@@ -168,7 +168,7 @@ def test_unknown_arguments_suggest_the_nearest_name() -> None:
 
 
 def test_swapped_dicts_are_reported() -> None:
-    with pytest.raises(DataError, match="of document a is not a whole number; pass the judgements first"):
+    with pytest.raises(ConventionError, match=r"found label 0\.5; pass the judgements first"):
         evaluate({"q": {"a": 0.5}}, {"q": {"a": 1}})
 
 

@@ -44,11 +44,11 @@ class SourceTable:
         """The names of the columns."""
         return list(self.table.column_names)
 
-    def error(self, message: str, row: int | None = None) -> DataError:
+    def error(self, message: str, row: int | None = None, kind: type[DataError] = DataError) -> DataError:
         """Return an error about the table, or about one of its rows (counted from 0)."""
         if row is not None and self.text is not None:
-            return DataError(message, self.file, line_of_row(self.text, row))
-        return DataError(message if row is None else f"row {row + 1}: {message}", self.file)
+            return kind(message, self.file, line_of_row(self.text, row))
+        return kind(message if row is None else f"row {row + 1}: {message}", self.file)
 
     def describe_row(self, row: int) -> str:
         """Return the line of a row in a CSV file, or its number."""

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pippin.data.arrow_table import SourceTable, float_array, from_string_column, to_string_column
-from pippin.errors import DataError
+from pippin.errors import DataError, FractionalLabelError
 from pippin.kernels.ranking import find_duplicate
 from pippin.kernels.strings import StringColumn
 
@@ -158,17 +158,23 @@ def group_by_query(roles: ColumnRoles, merge_queries: bool) -> Groups:
     return Groups(tuple(names), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), order)
 
 
-def read_labels(roles: ColumnRoles) -> NDArray[np.int32]:
-    """Return the labels; raise for one that is missing or not a whole number."""
+def read_label_values(roles: ColumnRoles) -> NDArray[np.float64]:
+    """Return the labels as numbers; raise for one that is missing."""
     (column,) = roles.require("label")
     values = float_array(roles.table.numbers(column, "label"))
-    is_label = (values == np.floor(values)) & (np.abs(values) < 2**31)  # false for NaN and infinity
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        raise roles.table.error("the label is missing", int(missing[0]))
+    return values
+
+
+def read_labels(roles: ColumnRoles) -> NDArray[np.int32]:
+    """Return the labels; raise for one that is missing or not a whole number."""
+    values = read_label_values(roles)
+    is_label = (values == np.floor(values)) & (np.abs(values) < 2**31)  # false for infinity
     if not is_label.all():
         row = int(np.flatnonzero(~is_label)[0])
-        message = (
-            "the label is missing" if np.isnan(values[row]) else f"the label {values[row]:g} is not a whole number"
-        )
-        raise roles.table.error(message, row)
+        raise roles.table.error(f"the label {values[row]:g} is not a whole number", row, FractionalLabelError)
     return values.astype(np.int32)
 
 

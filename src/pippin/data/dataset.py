@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pippin.data.buffers import Buffer
 from pippin.dependencies import require
-from pippin.errors import DataError
+from pippin.errors import DataError, FractionalLabelError
 from pippin.kernels.ranking import find_duplicate
 from pippin.kernels.strings import StringColumn
 from pippin.kernels.text import Segments, line_at
@@ -509,7 +509,7 @@ def check_labels(y: ArrayLike, rows: int) -> NDArray[np.int32]:
         raise DataError(f"{rows} labels are needed in one column, and y has the shape {labels.shape}")
     is_invalid = ~(np.isfinite(labels) & (labels == np.floor(labels)) & (np.abs(labels) < 2**31))
     if is_invalid.any():
-        raise DataError(
+        raise FractionalLabelError(
             f"labels are whole numbers, and y holds {labels[is_invalid][0]:g}; number the grades from 0 "
             "and set their gains, as in gain=0,0.5,1"
         )

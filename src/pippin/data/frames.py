@@ -24,6 +24,7 @@ from pippin.data.columns import (
     group_by_query,
     read_documents,
     read_features,
+    read_label_values,
     read_labels,
 )
 from pippin.data.dataset import Dataset
@@ -129,7 +130,7 @@ def to_arrow(data: RankingData) -> Any:
 
 def read_rows(
     frame: Any, y: str | None = None, score: str | None = None, qid: str | None = None
-) -> tuple[NDArray[np.int32], Scores | None, NDArray[Any]]:
+) -> tuple[NDArray[np.float64], Scores | None, NDArray[Any]]:
     """Return the labels, the scores (None without such a column) and the query id of each row."""
     names = {role: name for role, name in (("label", y), ("score", score), ("query", qid)) if name is not None}
     roles = find_roles(table_from_frame(frame), names, ())
@@ -138,7 +139,14 @@ def read_rows(
     if "score" in roles.columns:
         scores = float_array(roles.table.numbers(roles.columns["score"], "score"))
     ids, codes = roles.table.distinct(query)
-    return read_labels(roles), scores, np.array(ids)[codes]
+    return read_label_values(roles), scores, np.array(ids)[codes]
+
+
+def split_labels(source: Any) -> tuple[Any, str, NDArray[np.float64]]:
+    """Return a frame or a file as a PyArrow table, the name of its column of labels, and the labels as numbers."""
+    table = read_table(source) if isinstance(source, (str, os.PathLike)) else table_from_frame(source)
+    roles = find_roles(table, None, None)
+    return table.table, roles.columns["label"], read_label_values(roles)
 
 
 def write_frame(data: RankingData, path: str | os.PathLike[str], format: str | None = None) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pippin.data import adapters
-from pippin.data.buffers import Buffer, Readable
+from pippin.data.buffers import TABLE_FORMATS, Buffer, Readable
 from pippin.data.dataset import Dataset, grouped_order
 from pippin.data.qrels import Qrels, Run
 from pippin.data.read import detect_text_format, format_of_path, read_data
 from pippin.data.streaming import LazyRun, LineOffsets, is_large, iter_text_chunks
-from pippin.errors import DataError, PippinError
+from pippin.errors import DataError, FractionalLabelError, PippinError
 
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
 _ORDER = "; pass the judged file first, then the scores or run"
@@ -80,6 +80,51 @@ def _from_labels(labels: Any, qid: Any, group: Any) -> Dataset:
         raise DataError(f"qid and group need one label per row; {type(labels).__name__} has its own queries")
     rows = np.asarray(labels)
     return Dataset.from_arrays(np.empty((len(rows) if rows.ndim else 0, 0)), rows, qid, group=group, name="labels")
+
+
+def coerce_graded(
+    x: Any, *, qid: Any = None, group: Any = None, merge_queries: bool = False
+) -> tuple[Dataset | Qrels, NDArray[np.float64] | None]:
+    """Return the data set or judgements that x holds, and the values of its labels if they are fractional.
+
+    Fractional labels are numbered from 0 in increasing order; the second result has the value of each number.
+    """
+    x = list(x) if hasattr(x, "__next__") else x
+    try:
+        return coerce_judgements(x, qid=qid, group=group, merge_queries=merge_queries), None
+    except FractionalLabelError:
+        numbered = _number_fractions(x)
+        if numbered is None or (numbered[1] == np.floor(numbered[1])).all():  # a form without support, or 2^31 or more
+            raise
+        return coerce_judgements(numbered[0], qid=qid, group=group, merge_queries=merge_queries), numbered[1]
+
+
+def _number_fractions(x: Any) -> tuple[Any, NDArray[np.float64]] | None:
+    """Return judgements with numbered labels, and the value of each number; None for forms without this support."""
+    format = format_of_path(x) if isinstance(x, (str, os.PathLike)) else None
+    nested = (
+        adapters.read_json(x, "relevance") if format == "json" else (adapters.to_nested(x, "relevance") or (None,))[0]
+    )
+    if nested is not None:
+        labels = np.array([label for labels in nested.values() for label in labels.values()], np.float64)
+        numbers, values = _number_labels(labels)
+        following = iter(numbers.tolist())
+        return {query: {document: next(following) for document in labels} for query, labels in nested.items()}, values
+    if _is_frame(x) or format in TABLE_FORMATS:
+        from pippin.data import frames
+
+        table, column, labels = frames.split_labels(x)
+        numbers, values = _number_labels(labels)
+        return table.set_column(table.column_names.index(column), column, [numbers]), values
+    return None if _is_path(x) else _number_labels(np.asarray(x, np.float64))
+
+
+def _number_labels(labels: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the position of each label among the distinct ones, and these."""
+    if not np.isfinite(labels).all() or labels.min() < 0:
+        raise DataError("labels that are not whole numbers must be finite and 0 or more")
+    values, numbers = np.unique(np.append(labels.ravel(), 0.0), return_inverse=True)  # 0: of unjudged documents
+    return numbers[:-1].reshape(labels.shape), values
 
 
 @overload

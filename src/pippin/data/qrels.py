@@ -22,7 +22,7 @@ from pippin.data.dataset import (
     read_only,
 )
 from pippin.data.letor import check_ids
-from pippin.errors import DataError
+from pippin.errors import DataError, FractionalLabelError
 from pippin.kernels import text as kernel
 from pippin.kernels.ranking import order_lists
 from pippin.kernels.strings import StringColumn
@@ -126,7 +126,7 @@ class Qrels(FrameConvertible, FrozenRecord, eq=False):
         if not is_label.all():
             row = int(np.flatnonzero(~is_label)[0])
             label = f"the label {values[row]} of document {documents.at(row)} is not a whole number"
-            raise DataError(
+            raise FractionalLabelError(
                 f"{label}; pass the judgements first, then the run, or number the grades from 0 and set gain=0,0.5,1",
                 name,
             )

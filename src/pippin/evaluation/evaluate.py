@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from pippin.data.dataset import Dataset
-from pippin.data.inputs import align_rows, coerce_judgements, coerce_scores, is_predictor, may_hold_scores, run_tag
+from pippin.data.inputs import (
+    align_rows,
+    coerce_graded,
+    coerce_judgements,
+    coerce_scores,
+    is_predictor,
+    may_hold_scores,
+    run_tag,
+)
 from pippin.data.qrels import Qrels, Run
 from pippin.data.read import detect_text_format
 from pippin.data.streaming import LazyRun
@@ -279,7 +287,7 @@ def evaluate(
         holds_scores = any(isinstance(s, (str, os.PathLike)) and s == qrels for s in systems.values())
         if is_path and holds_scores and not may_hold_scores(os.fspath(qrels)):
             raise DataError("the file has labels only; name a run or a file of scores", qrels)
-        data = coerce_judgements(qrels, qid=qid, group=group, merge_queries=merge_queries)
+        data, label_values = coerce_graded(qrels, qid=qid, group=group, merge_queries=merge_queries)
         tools = tools or [default_tool(data)]
         lazy = _sorts_once(measures, tools, axes, ties_range)
         evaluations, left_out = [], {}
@@ -287,6 +295,7 @@ def evaluate(
             rankings, own_name = read_rankings(
                 data, system, merge_queries=merge_queries, allow_infinite=allow_infinite, lazy=lazy
             )
+            rankings.label_values = label_values
             evaluate_tool = partial(_evaluate_tool, rankings, measures, axes, name or own_name, ties_range)
             results, skipped = run_tools(tools, evaluate_tool, leave_out=len(tools) > 1)
             evaluations += results.values()

@@ -306,8 +306,10 @@ class RankingCache:
         run: NDArray[np.float64] | Run | LazyRun | RankedRun,
         allow_infinite: bool = False,
         max_label: int | None = None,
+        label_values: Values | None = None,
     ) -> None:
         self.qrels, self.allow_infinite = qrels, allow_infinite
+        self.label_values = label_values  # by label, if the labels number fractional ones
         self.max_label = max_label  # largest label of the data of which these are a part
         self._source = run
         self._rankings: dict[tuple[Any, ...], Ranking] = {}
@@ -405,8 +407,11 @@ def evaluate_rankings(
     for text in measures:
         measure = tool.measure(text)
         convention = tool.convention_for(measure, **overrides)
-        for limit in tool.label_limits:
-            limit.check(tool.name, measure, convention, rankings.label_range)
+        if rankings.label_values is not None:
+            convention = tool.fractions.apply(tool.name, measure, convention, rankings.label_values)
+        else:
+            for limit in tool.label_limits:
+                limit.check(tool.name, measure, convention, rankings.label_range)
         ranking = rankings.for_convention(convention)
         values = measure_values(ranking, measure, convention)
         averaged = averaged_values(ranking, measure, convention, values, rankings.for_convention)

@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 import pippin.evaluation.measures.cwl
 import pippin.evaluation.measures.diversity
 import pippin.evaluation.measures.libraries  # noqa: F401  registers measures
@@ -28,6 +31,9 @@ GROUPS = {
     "recommenders": "evaluators of recommenders",
     "engines": "evaluation inside search engines",
 }
+
+
+Values = NDArray[np.float64]
 
 
 class Variant(FrozenRecord):
@@ -51,6 +57,35 @@ class LabelLimit(FrozenRecord):
             is_beyond = limit is not None and (label < limit if side == "below" else label > limit)
             if is_beyond and self.applies(measure, convention):
                 raise ConventionError(f"{tool} refuses labels {side} {limit} in {measure}: found label {label}")
+
+
+class FractionRule(FrozenRecord):
+    """Measures that a tool computes from labels that are not whole numbers."""
+
+    graded: tuple[str, ...] = ()  # kinds that depend on labels by their gains alone
+    gains: tuple[str, ...] = ("label", "exp2")  # values of the axis gain
+    precision: str = "float64"  # in which the tool stores labels
+    binary: tuple[str, ...] = ()  # kinds for which labels above `border` are relevant
+    border: float = 0.5
+    otherwise: str = "takes only whole numbers as labels"  # in other measures
+
+    def apply(self, tool: str, measure: Measure, convention: Convention, label_values: Values) -> Convention:
+        """Return the convention for the numbers of these labels, from 0 in increasing order, or raise ConventionError.
+
+        The gains become a table, or the relevance level the number of the first relevant label.
+        """
+        has_levels = convention.gain_threshold != 1 or convention.relevance_threshold != 1
+        labels = label_values.astype(self.precision).astype(np.float64)
+        if measure.kind in self.binary and not has_levels:
+            first = int(np.searchsorted(labels, self.border, side="right"))
+            return convention.replace(relevance_threshold=max(first, 1))
+        if measure.kind in self.graded and convention.gain in self.gains and not has_levels:
+            return convention.replace(gain=tuple(np.exp2(labels) - 1.0 if convention.gain == "exp2" else labels))
+        fraction = label_values[label_values != np.floor(label_values)][0]
+        raise ConventionError(
+            f"{tool} {self.otherwise} in {measure}: found label {fraction:g}; pass the judgements first, then the run, "
+            "or number the grades from 0 and set gain=0,0.5,1"
+        )
 
 
 class OrderLimit(FrozenRecord):
@@ -80,6 +115,7 @@ class Tool(FrozenRecord):
     unsupported: tuple[str, ...] = ()  # behaviour that no convention expresses
     label_limits: tuple[LabelLimit, ...] = ()
     order_limit: OrderLimit | None = None
+    fractions: FractionRule = FractionRule()
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:

@@ -10,6 +10,7 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.measures.trec_eval import LEGACY
 from pippin.evaluation.tools import (
     TOOLS,
+    FractionRule,
     LabelLimit,
     Tool,
     Variant,
@@ -19,6 +20,8 @@ from pippin.evaluation.tools import (
 )
 
 OFFICIAL = Convention()
+_REFUSES = "refuses labels that are not whole numbers"  # in a `FractionRule`
+_TRUNCATES = FractionRule(otherwise="truncates labels to whole numbers")
 _FIXED = OFFICIAL.replace(err_max_grade=4)  # of MSLR's and Yahoo's labels
 _LIST = _FIXED.replace(ideal_source="list", query_selection="both", ties="input", ap_denominator="list")
 _TREC = _FIXED.replace(gain="label", query_selection="both", ties="id-descending", score_precision="float32")
@@ -47,6 +50,7 @@ register(Tool(
     OFFICIAL,
     ("NDCG", "DCG", "AP", "P", "Recall", "Rprec", "RR", "ERR", "RBP", "Bpref", "Success", "F1"),
     ("no original tool computes ties this way: expect a difference wherever scores are tied",),
+    fractions=FractionRule(("NDCG", "DCG")),
 ))  # fmt: skip
 register(Tool(
     "letor3", "LETOR 3.0 evaluation script", "3.0 (16 positions)", "Eval-Score-3.0.pl",
@@ -90,17 +94,20 @@ register(Tool(
     _TREC.replace(value_rounding="float32"),
     (*_TREC_PRINTS, *_TREC_ALONE, *LEGACY),
     ("the release has no NDCG; its branch has one without a cutoff", "values are held in single precision"),
+    fractions=_TRUNCATES,
 ))  # fmt: skip
 register(Tool(
     "trec_eval9", "trec_eval", "9.0.7", "github.com/usnistgov/trec_eval, tags v9.0.7 and v9.0.8 (2020)", _TREC,
     (*_TREC_PRINTS, *_TREC_9_ALONE),
     ("scores are read in single precision: near-ties become ties, settled by document id, descending",
      "the rank column is ignored", "gain is the label itself", "-l changes neither NDCG nor -c's num_rel"),
+    fractions=_TRUNCATES,
 ))  # fmt: skip
 register(Tool(
     "trec_eval9.0.8", "trec_eval", "9.0.8", "github.com/usnistgov/trec_eval, tag trec_eval-9.0.8 (2023)",
     _TREC.replace(score_precision="float64"), (*_TREC_PRINTS, *_TREC_9_ALONE),
     ("scores in double precision, so near-ties differ from trec_eval9", "the tag v9.0.8 (2020) is trec_eval9"),
+    fractions=_TRUNCATES,
 ))  # fmt: skip
 register(Tool(
     "trec_eval10", "trec_eval", "10.0", "github.com/usnistgov/trec_eval",
@@ -108,6 +115,7 @@ register(Tool(
     (*_TREC_PRINTS, *_TREC_9_ALONE, "DCG", "ideal_dcg", "rbp_graded", "rbp_resid", "unj"),
     ("scores in double precision, so near-ties differ from 9.x",
      "without -c a judged topic that is missing from the run stops it with status 4"),
+    fractions=_TRUNCATES,
 ))  # fmt: skip
 register(Tool(
     "gdeval", "gdeval", "1.3", "gdeval.pl of trec-web 2013/2014",
@@ -143,6 +151,7 @@ register(Tool(
      "labels that are not whole numbers are truncated"),
     (Variant(kinds("Bpref"), {"empty": None, "averaging": "all-or-none", "bpref_no_nonrelevant": "undefined",
                               "bpref_negative_labels": "nonrelevant"}, "divided by min(R, N); all below 1 are in N"),),
+    fractions=_TRUNCATES,
 ))  # fmt: skip
 register(Tool(
     "rank_eval", "rank_eval", "0.1.3", "github.com/AmenRa/rank_eval, before it became ranx",
@@ -160,6 +169,7 @@ register(Tool(
     (Variant(kinds("AP"), {"ties": "shared-rank"}, "ties are one threshold"),
      Variant(kinds("CoverageError", "RankingLoss"), {"ties": "worst"}, "ties count against the ranking")),
     label_limits=(LabelLimit(lambda measure, convention: measure.kind == "NDCG", lowest=0),),
+    fractions=FractionRule(("NDCG", "DCG"), otherwise=_REFUSES),
 ))  # fmt: skip
 register(Tool(
     "lightgbm", "LightGBM", "4.7.0", "rank_metric.hpp, map_metric.hpp",
@@ -167,19 +177,22 @@ register(Tool(
     ("an empty query counts 1.0, and query weights do not apply to it",
      "NDCG refuses labels that are not whole numbers from 0 to 30, unless label_gain lists more gains"),
     label_limits=(LabelLimit(exponential_ndcg, 0, 30),),
+    fractions=FractionRule(precision="float32", binary=("AP",), otherwise=_REFUSES),
 ))  # fmt: skip
 _XGBOOST = _LIST.replace(empty=1.0, score_precision="float32", ap_denominator="cutoff", precision_denominator="list",
                          negative_labels="gain")  # fmt: skip
+_XGBOOST_FRACTIONS = FractionRule(("NDCG",), ("label",), "float32", otherwise=_REFUSES)
 _XGBOOST_LABELS = (LabelLimit(exponential_ndcg, 0, 31),)
 register(Tool(
     "xgboost", "XGBoost", "3.2.0", "rank_metric.cc", _XGBOOST, ("NDCG", "AP", "P"),
     ("an empty query counts 1.0, with the suffix “-” (or the tool xgboost-) 0", "map and pre take binary labels only",
      "NDCG refuses labels that are not whole numbers from 0 to 31, unless ndcg_exp_gain is off"),
     label_limits=_XGBOOST_LABELS,
+    fractions=_XGBOOST_FRACTIONS,
 ))  # fmt: skip
 register(Tool(
     "xgboost-", "XGBoost, measures with the suffix “-”", "3.2.0", "rank_metric.cc", _XGBOOST.replace(empty=0.0),
-    ("NDCG", "AP", "P"), label_limits=_XGBOOST_LABELS,
+    ("NDCG", "AP", "P"), label_limits=_XGBOOST_LABELS, fractions=_XGBOOST_FRACTIONS,
 ))  # fmt: skip
 register(Tool(
     "catboost", "CatBoost", "1.2.10", "NDCG, MAP, PrecisionAt, MRR, ERR",
@@ -192,6 +205,7 @@ register(Tool(
     (Variant(kinds("AP"), {"empty": 0.0}, "MAP of an empty query is 0, NDCG 1"),
      Variant(kinds("AUC", "OPA"), {"empty": 0.0, "ties": "expected"}, "a tied pair is half right; one class counts 0")),
     label_limits=(LabelLimit(lambda measure, convention: measure.kind in ("ERR", "PFound"), lowest=0),),
+    fractions=FractionRule(("NDCG", "DCG"), precision="float32", binary=("AP", "P", "Recall", "RR")),
 ))  # fmt: skip
 register(Tool(
     "rankeval", "rankeval", "0.8.2", "rankeval.metrics",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pippin.data.dataset import Dataset
@@ -33,12 +33,42 @@ def goes_left(model: TreeEnsemble, values: list[float]) -> list[bool]:
 
 @given(NUMBERS, NUMBERS)
 def test_float32_engine_decides_as_training_unless_value_and_threshold_are_equal_in_float32(t: float, x: float) -> None:
+    below = float(np.nextafter(np.float32(t), np.float32(-np.inf)))
+    middle = below / 2 + float(np.float32(t)) / 2
+    assume(not middle <= t <= np.nextafter(middle, np.inf))  # which becomes the float32 below
     for scoring in (FLOAT32, STRICT):
         model = adapt_thresholds(stump(t), scoring).model
         for value in (x, t, float(np.float32(t)), float(np.nextafter(np.float32(t), np.float32(np.inf))),
-                      float(np.nextafter(np.float32(t), np.float32(-np.inf)))):  # fmt: skip
+                      below):  # fmt: skip
             if value <= t or np.float32(value) != np.float32(t):
                 assert goes_left(model, [value]) == [value <= t], (t, value, scoring)
+
+
+@given(st.floats(-(2.0**100), 2.0**100, width=32), st.sampled_from([-1, 0, 1]))
+@example(0.0, 0)
+@example(float(np.nextafter(np.float32(2), np.float32(0))), 1)
+def test_neighbouring_float32_values_stay_on_their_sides_of_a_threshold_halfway(lower: float, step: int) -> None:
+    upper = float(np.nextafter(np.float32(lower), np.float32(np.inf)))
+    t = lower / 2 + upper / 2
+    t = float(np.nextafter(t, step * np.inf)) if step else t
+    for scoring in (FLOAT32, STRICT):
+        model = adapt_thresholds(stump(t), scoring).model
+        assert goes_left(model, [lower, upper]) == [True, False], (t, scoring)
+
+
+@pytest.mark.parametrize("target", ["elasticsearch-ltr", "ranklib", "xgboost"])
+def test_model_of_float32_data_decides_as_in_training(target: str, tmp_path: Path) -> None:
+    if target == "xgboost":
+        pytest.importorskip("xgboost")
+    from pippin.rankers.export import export
+    from pippin.rankers.mart import MART
+
+    values = (np.float32(20) + np.arange(400, dtype=np.float32) * np.spacing(np.float32(20))).astype(np.float64)
+    labels = (np.arange(400) // 3 % 3).astype(np.int32)
+    data = Dataset(values[:, None], labels, np.arange(0, 401, 20), tuple(map(str, range(20))))
+    model = MART(rounds=5, num_leaves=20, min_data_in_leaf=1).fit(data)
+    certificate = export(model, target, tmp_path / "model", check=data).certificate
+    assert certificate.branch_changes == 0
 
 
 @given(NUMBERS, NUMBERS)

@@ -2,8 +2,9 @@
 
 A node sends `x <= t` to the left. An engine may hold x and t in float32, compare with `x < t`, or add a constant to t.
 Rounding is monotone: x <= t implies float32(x) <= float32(t), so only a value that shares the float32 of the threshold
-can change sides, and no other float32 threshold is better. A threshold that cannot be written is an error that names
-the feature.
+can change sides. A threshold halfway between neighbouring float32 values, as training on float32 data sets it, becomes
+the lower one: rounding it to even would move the documents with the upper value to the left. A threshold that cannot be
+written is an error that names the feature.
 """
 
 from __future__ import annotations
@@ -71,7 +72,15 @@ def _change_precision(thresholds: F64, source: str, target: str) -> F64:
     """Return the thresholds of `<=` for feature values of another precision."""
     if source == target:
         return thresholds
-    return round_to(thresholds, "float32") if target == "float32" else largest_double_rounding_to(thresholds)
+    return _round_thresholds(thresholds) if target == "float32" else largest_double_rounding_to(thresholds)
+
+
+def _round_thresholds(thresholds: F64) -> F64:
+    """Return the nearest float32; the lower one for a midpoint, or the double after it, which LightGBM writes."""
+    nearest = round_to(thresholds, "float32")
+    lower = np.nextafter(nearest.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
+    is_halfway = (nearest > thresholds) & (thresholds <= np.nextafter(lower / 2 + nearest / 2, np.inf))
+    return np.where(is_halfway, lower, nearest)
 
 
 def _file_thresholds(model: TreeEnsemble, tree: Tree, target: F64, rules: ScoringRules) -> F64:

@@ -66,6 +66,20 @@ def explain_import_error(error: ImportError) -> MissingDependency | None:
     return missing_dependency("this", module) if module in PACKAGES and missing_modules(module) else None
 
 
+def explain_library_error(error: OSError) -> str:
+    """Return how to install the system library that could not be loaded, or an empty string.
+
+    >>> explain_library_error(OSError("libgomp.so.1: cannot open shared object file")).partition(":")[0]
+    'LightGBM needs the system library libgomp.so.1'
+    """
+    if not str(error).startswith("libgomp.so.1: "):  # LightGBM's wheels do not contain it
+        return ""
+    return (
+        "LightGBM needs the system library libgomp.so.1: "
+        "apt install libgomp1 (Debian, Ubuntu), dnf install libgomp (Fedora)"
+    )
+
+
 def missing_dependency(purpose: str, *modules: str) -> MissingDependency:
     """Return the error for modules that are not installed; a module of no extra is installed under its own name.
 

@@ -280,6 +280,21 @@ def test_system_errors_are_reported(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert err.count("\n") == 1, err
 
 
+def test_a_missing_system_library_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.txt").write_text("".join(f"{i % 3} qid:{i // 6} 1:{i % 3}\n" for i in range(60)))
+    (tmp_path / "lightgbm.py").write_text(
+        "raise OSError('libgomp.so.1: cannot open shared object file: No such file or directory')\n"
+    )
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lightgbm"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["train", str(tmp_path / "train.txt"), "-r", "mart", "-o", str(tmp_path / "model.json"), "-q"]) == 2
+    sentence = "pippin: LightGBM needs the system library libgomp.so.1: apt install libgomp1 (Debian, Ubuntu)"
+    assert sentence in capsys.readouterr().err
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root is refused nothing")
 def test_no_permission_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shut").mkdir()

@@ -140,6 +140,10 @@ def _exit_status(error: BaseException) -> int:
         sentence = f"invalid {error.encoding.upper()} text: {error.reason} at byte {error.start + 1:,}"
     elif isinstance(error, OSError) and error.errno is not None:
         sentence = _describe_os_error(error)
+    elif isinstance(error, OSError):
+        from pippin.dependencies import explain_library_error
+
+        sentence = explain_library_error(error) or sentence
     try:
         sys.stdout.flush()  # so that earlier output precedes the error
     except OSError:

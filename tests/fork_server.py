@@ -78,35 +78,35 @@ def main() -> None:
         importlib.import_module(name)
     answers = os.dup(1)
     for line in sys.stdin:
-        asked: dict[str, Any] = json.loads(line)
+        request: dict[str, Any] = json.loads(line)
         pid = os.fork()
         if pid == 0:
             os.close(answers)
-            sys.exit(_become(asked))
+            sys.exit(_become(request))
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         os.write(answers, f"{status}\n".encode())
 
 
-def _become(asked: Mapping[str, Any]) -> int:
+def _become(request: Mapping[str, Any]) -> int:
     """Be the command: its folder, environment, path, and files to write to."""
-    os.chdir(asked["cwd"])
+    os.chdir(request["cwd"])
     os.environ.clear()
-    os.environ.update(asked["environment"])
-    for number, file in zip((1, 2), asked["files"], strict=True):
+    os.environ.update(request["environment"])
+    for number, file in zip((1, 2), request["files"], strict=True):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != ROOT]
     sys.path[:0] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     importlib.invalidate_caches()
-    if "code" in asked:
+    if "code" in request:
         sys.path.insert(0, "")
-        exec(compile(asked["code"], "<code>", "exec"), {"__name__": "__main__"})
+        exec(compile(request["code"], "<code>", "exec"), {"__name__": "__main__"})
         return 0
-    sys.argv[:] = ["pippin", *asked["arguments"]]
+    sys.argv[:] = ["pippin", *request["arguments"]]
     from pippin.cli.main import main as command
 
-    return command(list(asked["arguments"]))
+    return command(list(request["arguments"]))
 
 
 if __name__ == "__main__":

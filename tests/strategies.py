@@ -142,12 +142,12 @@ Asked = tuple[str, str, int | None, dict[str, float]]
 def measure_variants(kind: MeasureDefinition) -> list[Asked]:
     """Return the variants of a measure to test, with the parameters that its definition lists."""
     cutoffs: dict[str, tuple[int | None, ...]] = {"never": (None,), "required": (1, 3, 10)}
-    asked = []
+    variants = []
     for own in ({}, *TWINS[kind.name].tried):
         inside = f"({','.join(f'{name}={value}' for name, value in own.items())})" if own else ""
         for cutoff in cutoffs.get(kind.cutoff, (None, 1, 3, 10)):
-            asked.append((f"{kind.name}{inside}" + (f"@{cutoff}" if cutoff else ""), kind.name, cutoff, own))
-    return asked
+            variants.append((f"{kind.name}{inside}" + (f"@{cutoff}" if cutoff else ""), kind.name, cutoff, own))
+    return variants
 
 
 ASKED = [asked for kind in MEASURE_DEFINITIONS.values() if kind.name in TWINS for asked in measure_variants(kind)]

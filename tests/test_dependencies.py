@@ -108,14 +108,14 @@ def test_a_plain_install_runs_every_command_or_says_at_once_what_to_type(
     name: str, line: str, plain: dict[str, tuple[int, str, str, bool]]
 ) -> None:
     words = f"{' '.join(arguments(line))} "
-    asked = [extra for start, extra in ASKING.items() if words.startswith(f"{start} ")]
+    extras = [extra for start, extra in ASKING.items() if words.startswith(f"{start} ")]
     status, out, err, begun = plain[line]
-    if not asked:
+    if not extras:
         assert status == 0, err
         return
     assert status == 2, err
     assert err.count("\n") == 1
-    assert err.endswith(f"pip install 'pippin[{asked[-1]}]'\n"), err
+    assert err.endswith(f"pip install 'pippin[{extras[-1]}]'\n"), err
     assert not out
     assert not begun, "something was begun"
 

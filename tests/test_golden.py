@@ -50,8 +50,8 @@ def test_an_original_is_run_again(golden_folder: Path, tmp_path: Path, monkeypat
     for row in rows:
         name = f"{row['case']}.{row['what']}.txt"
         assert (folder / "outputs" / tool / name).read_bytes() == (golden_folder / "outputs" / tool / name).read_bytes()
-    told = record.differences(folder / "outputs" / tool, golden_folder / "outputs" / tool)
-    assert len(told) == len(list((golden_folder / "outputs" / tool).iterdir())) - 2
+    differences = record.differences(folder / "outputs" / tool, golden_folder / "outputs" / tool)
+    assert len(differences) == len(list((golden_folder / "outputs" / tool).iterdir())) - 2
     with pytest.raises(SystemExit, match=r"trec_eval-8\.1 needs TREC_EVAL_8\.1=PATH"):
         record.run(folder, tool, {})
 

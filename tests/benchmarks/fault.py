@@ -92,12 +92,12 @@ def child(work: Callable[[], Any]) -> tuple[int, Any]:
     if process == 0:
         os.close(read)
         try:
-            said = work()
+            result = work()
         except PippinError as error:
-            said = f"sentence: {error}"
+            result = f"sentence: {error}"
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(write, json.dumps(said).encode())
+            result = f"{type(error).__name__}: {error}"
+        os.write(write, json.dumps(result).encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
@@ -109,10 +109,10 @@ def child(work: Callable[[], Any]) -> tuple[int, Any]:
 def make_failing_task(work: Callable[[Path], str], folder: Path, at: int, how: int) -> Callable[[], Any]:
     def run() -> Any:
         shim.fault_arm(str(folder).encode(), ctypes.c_long(at), how)
-        said = work(folder)
+        result = work(folder)
         calls = [shim.fault_tearable(ctypes.c_long(call)) for call in range(shim.fault_count())]
         shim.fault_arm(b"", ctypes.c_long(-1), 0)
-        return [said, calls]
+        return [result, calls]
 
     return run
 
@@ -125,15 +125,15 @@ def try_every_write(name: str, how: str, root: Path) -> dict[str, Any]:
     moments = range(0, len(calls), 1 if how == "kill" else 4)  # from when on a disk fails is less delicate
     for at in [call for call, tears in enumerate(calls) if tears] if how == "torn" else moments:
         folder = root / f"{how}-{at}"
-        status, said = child(make_failing_task(work, folder, at, HOWS[how]))
+        status, result = child(make_failing_task(work, folder, at, HOWS[how]))
         if how in ("kill", "torn"):
             ended = status == -signal.SIGKILL
         else:  # a sentence, or all was there already and nothing was lost
-            ended = status == 0 and (said[:9] == "sentence:" or said[0] == expected)
+            ended = status == 0 and (result[:9] == "sentence:" or result[0] == expected)
         observed, again = child(partial(look, folder)), child(partial(work, folder))
         readable = observed[0] == 0 and (observed[1] is None or observed[1].startswith("sentence: "))
         if not (ended and readable and again == (0, expected)):
-            wrong.append([at, status, said, observed, again])
+            wrong.append([at, status, result, observed, again])
         shutil.rmtree(folder, ignore_errors=True)
     return {"moments": sum(calls) if how == "torn" else len(moments), "wrong": wrong}
 

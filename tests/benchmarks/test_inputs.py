@@ -232,7 +232,7 @@ def test_collections_are_built_once_and_their_tasks_are_data_sets(
 def test_a_folder_of_documents_is_a_collection(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     words = [f"apple pear {'plum ' * i}" for i in range(8)]
-    text = "".join(f".I {i + 1}\n.T\ntitle {i}\n.W\n{said}\n" for i, said in enumerate(words))
+    text = "".join(f".I {i + 1}\n.T\ntitle {i}\n.W\n{word}\n" for i, word in enumerate(words))
     (tmp_path / "docs" / "all").write_text(text)
     (tmp_path / "docs" / "query.text").write_text("".join(f".I {i}\n.W\nplum pear title\n" for i in (1, 2, 3)))
     (tmp_path / "docs" / "qrels.text").write_text("".join(f"{i} {i} 0 0\n" for i in (1, 2, 3)))

@@ -33,8 +33,8 @@ def test_the_mean_is_the_mean_of_the_folds_means() -> None:
 
 def test_tools_that_agree_to_the_last_bit_are_tested_once() -> None:
     grid = two_folds()
-    for cell, held in grid.held.items():
-        same = held["official", "NDCG@10"]
+    for cell, evaluation in grid.held.items():
+        same = evaluation["official", "NDCG@10"]
         other = {query: None if value is None else value / 2 for query, value in same.items()}
         grid.held[cell] |= {("letor4", "NDCG@10"): same, ("yahoo", "NDCG@10"): other}
     boards = leaderboards(grid, tools=["official", "letor4", "yahoo"], measures=["NDCG@10"])

@@ -110,8 +110,8 @@ def test_a_crossing_by_hand() -> None:
     assert (sure.queries, sure.low, sure.high) == (20, 20, 20)
     never = find_crossover("a", "b", [10, 160], np.tile([3.0, -1.0], (12, 1)))
     assert math.isinf(never.queries)
-    told = report.learning_sentences(LearningCurves("d", "NDCG@10", 160, {"a": ((10, 0.1, 0.0, 0.2),)}, (never,)))
-    assert told == ["On d a does not overtake b within 160 queries (95% interval: never)."]
+    sentences = report.learning_sentences(LearningCurves("d", "NDCG@10", 160, {"a": ((10, 0.1, 0.0, 0.2),)}, (never,)))
+    assert sentences == ["On d a does not overtake b within 160 queries (95% interval: never)."]
     early = Crossover("a", "b", 10, 10, math.inf)
     curve = {"a": ((10, 0.1, 0.0, 0.2),)}
     assert "from 10 queries (95% interval: 10 or fewer … never)" in report.learning_sentences(

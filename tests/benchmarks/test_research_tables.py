@@ -109,8 +109,8 @@ def test_recovered_share_of_the_mixing_loss(tasks: list[Input], tmp_path: Path) 
 def pages() -> Collection:
     """Two topics share the word apple; a page of each, and others."""
     texts = {"d1": "red apple pie", "d2": "apple computer chip", "d3": "apple apple", "d4": "pear tree", "d5": "pie"}
-    asked = {"1": ("apple pie", "TD"), "2": ("apple chip", "TD"), "3": ("pear", "TD"), "4": ("apple", "HP")}
-    queries = tuple(Query(name, text, task=task) for name, (text, task) in asked.items())
+    topics = {"1": ("apple pie", "TD"), "2": ("apple chip", "TD"), "3": ("pear", "TD"), "4": ("apple", "HP")}
+    queries = tuple(Query(name, text, task=task) for name, (text, task) in topics.items())
     qrels = Qrels.from_dict({"1": {"d1": 1, "d3": 0}, "2": {"d2": 1}, "3": {"d4": 1}, "4": {"d3": 1}})
     documents = [Document(name, {"body": text}) for name, text in texts.items()]
     return Collection("orchard", ("body",), lambda: iter(documents), queries, qrels)
@@ -132,10 +132,10 @@ def test_topics_count_once_for_a_word_and_only_with_a_relevant_page(pages: Colle
     queries = tuple(Query(name, text) for name, text in texts.items())
     qrels = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}, "3": {"d4": 1}, "6": {"d5": 0}})
     build_dataset(replace(pages, queries=queries[:3]), tmp_path / "b", BuildOptions("bm25@body", folds=3, meta=False))
-    asked = replace(pages, queries=queries, qrels=qrels)
-    _, subqueries, _ = ambiguous_queries(load_index(tmp_path / "b")[0], asked, "")
+    collection = replace(pages, queries=queries, qrels=qrels)
+    _, subqueries, _ = ambiguous_queries(load_index(tmp_path / "b")[0], collection, "")
     assert [(query.id, query.text) for query in subqueries] == [("apple.1", texts["1"]), ("apple.2", texts["2"])]
-    table = diversity_table(tmp_path / "b", asked, "")
+    table = diversity_table(tmp_path / "b", collection, "")
     assert (table.rows, table.notes) == (
         [], ["Not measured: fewer than two words occur in several topics of orchard."],
     )  # fmt: skip

@@ -123,8 +123,8 @@ def test_nothing_is_computed_twice_and_bytes_are_the_same(results: Results, fold
 
 def test_a_later_plan_adds_to_an_earlier_one_or_takes_its_place(folder: Path, tmp_path: Path) -> None:
     def means() -> dict[str, int]:
-        shown = polars.DataFrame(Results.open(tmp_path / "r").means()).filter(polars.col("tool") == "official")
-        return dict(shown.filter(polars.col("measure") == "MAP").group_by("ranker").len().iter_rows())
+        frame = polars.DataFrame(Results.open(tmp_path / "r").means()).filter(polars.col("tool") == "official")
+        return dict(frame.filter(polars.col("measure") == "MAP").group_by("ranker").len().iter_rows())
 
     bench(folder, tmp_path / "r", rankers=("best-feature",))
     bench(folder, tmp_path / "r", rankers=("regression",), command="second")

@@ -62,9 +62,9 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(folder: Path, tmp_pat
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     quiet = bench(folder, tmp_path / "quiet", rankers=("odd-slow", "best-feature"), imports=(ODD,), quick=False,
                   tools=("official", "letor4"))  # fmt: skip
-    cells, held = tmp_path / "r" / "cells", tmp_path / "held"
-    held.touch()  # two cells wait for it, so that there is a middle
-    variables = {**environment, failing_rankers.HELD: str(held)}
+    cells, moved = tmp_path / "r" / "cells", tmp_path / "held"
+    moved.touch()  # two cells wait for it, so that there is a middle
+    variables = {**environment, failing_rankers.HELD: str(moved)}
     process = subprocess.Popen(command(folder, tmp_path / "r"), env=variables, stderr=subprocess.DEVNULL)
     while not (cells.is_dir() and any(cells.iterdir())):
         assert process.poll() is None
@@ -72,7 +72,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(folder: Path, tmp_pat
     process.send_signal(signal.SIGKILL)
     process.wait()
     done = len(list(cells.iterdir()))
-    held.unlink()
+    moved.unlink()
     assert 1 <= done <= 4
     last = subprocess.run(command(folder, tmp_path / "r"), env=environment, capture_output=True, text=True, check=False)
     assert last.returncode == 0, last.stderr
@@ -85,9 +85,9 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     plan.write_text(f'data = ["{folder}"]\nrankers = ["regression"]\nquick = true\ntools = ["official"]\n')
     output = ["-o", str(tmp_path / "r"), "--jobs", "1"]
     assert main(["bench", str(plan), *output, "--set", "regression.lambda_l2=1.0"]) == 0
-    shown, aside = capsys.readouterr()
-    assert "NDCG@10" in shown
-    assert "3 of 3 cells are in" in shown
+    printed, aside = capsys.readouterr()
+    assert "NDCG@10" in printed
+    assert "3 of 3 cells are in" in printed
     assert (
         f"For all tables: pippin leaderboard {tmp_path / 'r'}. For a page: pippin report {tmp_path / 'r'} -o page.html"
         in " ".join(aside.split())

@@ -48,8 +48,8 @@ def make_results(effects: dict[tuple[str, str], float] | None = None, convention
     return grid
 
 
-def conclusion(found: Study, name: str) -> Conclusion:
-    return next(c for c in found.conclusions if c.name == name)
+def conclusion(study: Study, name: str) -> Conclusion:
+    return next(c for c in study.conclusions if c.name == name)
 
 
 def test_the_bias_is_the_share_of_empty_queries() -> None:

@@ -49,8 +49,8 @@ def test_propensities_are_printed_as_training_takes_them(folder: Path, capsys: p
     assert [row["rank"] for row in record["ranks"]] == [1, 2, 3, 4]
     assert record["ranks"][1]["low"] <= record["ranks"][1]["propensity"] <= record["ranks"][1]["high"]
     assert main(["propensities", f"{folder}/log.tsv", "--resamples", "0"]) == 0
-    given = ",".join(f"{row['propensity']:.4g}" for row in record["ranks"])
-    assert given in capsys.readouterr().out.replace("\n", "")
+    propensities = ",".join(f"{row['propensity']:.4g}" for row in record["ranks"])
+    assert propensities in capsys.readouterr().out.replace("\n", "")
 
 
 @pytest.mark.parametrize(("words", "sentence"), [

@@ -65,12 +65,12 @@ def test_a_round_of_em_is_that_of_a_loop() -> None:
         / sum(n for r, n in zip(counts.ranks, counts.views, strict=True) if r == rank)
         for rank in range(1, 6)
     ])  # fmt: skip
-    seen, looked, shown = np.sqrt(rates), np.zeros(5), np.zeros(5)
+    seen, looked, impressions = np.sqrt(rates), np.zeros(5), np.zeros(5)
     for rank, n, c in zip(counts.ranks.tolist(), counts.views, counts.clicks, strict=True):
         a, b = seen[rank - 1], 0.5
         looked[rank - 1] += c + (n - c) * a * (1 - b) / (1 - a * b)
-        shown[rank - 1] += n
-    once = looked / shown
+        impressions[rank - 1] += n
+    once = looked / impressions
     assert by_em(counts, rounds=1) == pytest.approx(once / once[0])
 
 
@@ -141,7 +141,7 @@ def test_regression_needs_no_swaps(data: Dataset) -> None:
 def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
     part = data.select(range(4))
     log = simulate(part, by_feature(part), sessions=9, depth=4, swap_rate=0.5)
-    given = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
+    propensities = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
     for debias in ("naive", "ips", "pairwise"):
         weights: dict[tuple[int, ...], float] = {}
         for begin, end in zip(log.offsets[:-1], log.offsets[1:], strict=True):
@@ -151,9 +151,9 @@ def test_preferences_are_those_of_a_loop(data: Dataset) -> None:
                         continue
                     ranks = (int(log.ranks[item]), int(log.ranks[other])) if debias == "pairwise" else ()
                     key = (int(log.items[item]), int(log.items[other]), *ranks)
-                    trust = max(given.values[log.ranks[item] - 1], 0.01) if debias == "ips" else 1.0
+                    trust = max(propensities.values[log.ranks[item] - 1], 0.01) if debias == "ips" else 1.0
                     weights[key] = weights.get(key, 0.0) + 1.0 / trust / 9
-        result = preferences(log, part, debias, given if debias == "ips" else None)
+        result = preferences(log, part, debias, propensities if debias == "ips" else None)
         items = [()] * len(result) if result.ranks is None else result.ranks.tolist()
         keys = [(int(a), int(b), *at) for a, b, at in zip(result.better, result.worse, items, strict=True)]
         assert dict(zip(keys, result.weights, strict=True)) == pytest.approx(weights)
@@ -163,23 +163,23 @@ def test_doubly_robust_estimates_are_those_of_a_loop(data: Dataset) -> None:
     """The correction of the regression follows the formula; documents that were never shown keep its prediction."""
     part = data.select(range(4))
     log = simulate(part, by_feature(part), sessions=200, depth=4, swap_rate=0.5)
-    given = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
-    relevance, exposure = estimate_relevance(log, part, given)
+    propensities = Propensities(np.array([1.0, 0.6, 0.3, 0.005]), "given")
+    relevance, exposure = estimate_relevance(log, part, propensities)
     seen, clicked = np.zeros(len(part)), np.zeros(len(part))
     for item, rank, click in zip(log.items, log.ranks, log.clicks, strict=True):
-        seen[item] += max(given.values[rank - 1], 0.01)
+        seen[item] += max(propensities.values[rank - 1], 0.01)
         clicked[item] += click
     assert exposure == pytest.approx(seen)
-    shown = np.flatnonzero(seen)
-    assert 0 < len(shown) < len(part)
+    displayed = np.flatnonzero(seen)
+    assert 0 < len(displayed) < len(part)
     # Without any information of the features, the regression is the mean click rate of the shown documents.
     flat = replace(part, features=np.zeros((len(part), 1)))
-    relevance, _ = estimate_relevance(log, flat, given)
-    unseen = np.setdiff1d(np.arange(len(part)), shown)
+    relevance, _ = estimate_relevance(log, flat, propensities)
+    unseen = np.setdiff1d(np.arange(len(part)), displayed)
     predicted = relevance[unseen[0]]
     assert relevance[unseen] == pytest.approx(np.full(len(unseen), predicted))
     least = 10 / np.sqrt(800) * 200
-    for row in shown:
+    for row in displayed:
         expected = predicted + (clicked[row] - seen[row] * predicted) / max(seen[row], least)
         assert relevance[row] == pytest.approx(expected)
 
@@ -191,8 +191,8 @@ def test_doubly_robust_estimates_approach_the_truth_with_sessions(data: Dataset)
     for sessions in (10, 100, 1000, 10_000):
         log = simulate(part, by_feature(part), sessions=sessions, depth=5, swap_rate=0.3)
         relevance, exposure = estimate_relevance(log, part, Propensities(examination(5, 1.0), "true"))
-        shown = exposure > 0
-        errors.append(float(np.abs(relevance - true)[shown].mean()))
+        is_displayed = exposure > 0
+        errors.append(float(np.abs(relevance - true)[is_displayed].mean()))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.02
 
@@ -200,9 +200,9 @@ def test_doubly_robust_estimates_approach_the_truth_with_sessions(data: Dataset)
 def test_doubly_robust_pairs_have_a_shown_document(data: Dataset) -> None:
     part = data.select(range(4))
     log = simulate(part, by_feature(part), sessions=50, depth=3, swap_rate=0.5)
-    given = Propensities(examination(3, 1.0), "true")
-    relevance, exposure = estimate_relevance(log, part, given)
-    pairs = preferences(log, part, "dr", given)
+    propensities = Propensities(examination(3, 1.0), "true")
+    relevance, exposure = estimate_relevance(log, part, propensities)
+    pairs = preferences(log, part, "dr", propensities)
     query = part.qid()
     expected = {
         (i, j): relevance[i] - relevance[j]

@@ -87,11 +87,11 @@ def test_swaps_exchange_the_first_document_with_another(data: Dataset) -> None:
     lists = log.items.reshape(400, 4)
     swapped = lists[:, 0] != 0
     assert swapped.mean() == pytest.approx(0.5, abs=0.08)
-    for shown in lists[swapped]:
-        place = shown[0]
+    for order in lists[swapped]:
+        place = order[0]
         expected = np.arange(4)
         expected[[0, place]] = expected[[place, 0]]
-        assert shown.tolist() == expected.tolist()
+        assert order.tolist() == expected.tolist()
 
 
 def test_of_several_rankings_each_session_draws_one(data: Dataset) -> None:

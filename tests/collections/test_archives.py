@@ -126,9 +126,9 @@ def test_archives_in_a_folder_are_opened_where_they_hold_the_documents(
     packed: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
     folder = tmp_path / "mine"
-    held = {name for files in packed.values() for name in files}
+    names = {name for files in packed.values() for name in files}
     kinds = " ".join(packed)
-    beside = {n: c for n, c in FILES.items() if n not in held and n.partition(".")[0].partition("/")[0] not in kinds}
+    beside = {n: c for n, c in FILES.items() if n not in names and n.partition(".")[0].partition("/")[0] not in kinds}
     write_folder(folder, {**beside, "README.md": "# Mine"})
     for name, files in packed.items():
         write_zip(folder / name, dict(files)) if name.endswith(".zip") else write_tar(folder / name, files)

@@ -148,8 +148,8 @@ def test_measures_of_diversity_prefer_what_is_diverse() -> None:
     scores = np.array([4.0, 3.0, 2.0, 1.0])
     covers = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])
     values = []
-    for given in (scores, xquad(scores, covers, 0.9), mmr(scores, covers @ covers.T, 0.4)):
-        run = pippin.Run.from_dict({"q": dict(zip("abcd", given.tolist(), strict=True))})
+    for ranking_scores in (scores, xquad(scores, covers, 0.9), mmr(scores, covers @ covers.T, 0.4)):
+        run = pippin.Run.from_dict({"q": dict(zip("abcd", ranking_scores.tolist(), strict=True))})
         evaluation = pippin.evaluate(qrels, run, measure=["alpha-nDCG@3", "strec@2", "ERR-IA@3", "NRBP"])
         values.append([evaluation.mean[name] for name in evaluation.mean])
     assert values[1] == values[2]

@@ -93,11 +93,11 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
     generator = np.random.default_rng(int(average))
     documents, shares = 100_000, np.geomspace(3e-5, 0.97, 24)
     lengths = generator.integers(300, 900, documents).astype(np.uint32)
-    held = [np.flatnonzero(generator.random(documents) < share).astype(np.uint32) for share in shares]
-    counts = [np.minimum(generator.geometric(0.4, len(some)), 299).astype(np.uint32) for some in held]
+    postings = [np.flatnonzero(generator.random(documents) < share).astype(np.uint32) for share in shares]
+    counts = [np.minimum(generator.geometric(0.4, len(some)), 299).astype(np.uint32) for some in postings]
     counts[-1][:50] = 299
-    sizes = np.array([len(some) for some in held], np.uint32)
-    run = kernel.PostingLists(sizes, np.concatenate(held), np.concatenate(counts))
+    sizes = np.array([len(some) for some in postings], np.uint32)
+    run = kernel.PostingLists(sizes, np.concatenate(postings), np.concatenate(counts))
     packed, ends, _ = kernel.pack(run, lengths)
     starts = np.concatenate(([0], np.cumsum(ends)))
     field = kernel.open_stream(starts, packed, lengths, average=average)
@@ -108,7 +108,7 @@ def test_ranges_of_documents_over_a_large_collection(average: float) -> None:
         hits = kernel.search(field, np.concatenate(queries), offsets, n, 1.2, 0.75, ranks)
         for query, (numbers, scores) in zip(queries, hits, strict=True):
             exact = kernel.score_bm25(field, query, documents, 1.2, 0.75)
-            there = np.unique(np.concatenate([held[word] for word in query]))
+            there = np.unique(np.concatenate([postings[word] for word in query]))
             best = there[np.lexsort((ranks[there], -exact[there]))[:n]]
             assert numbers.tolist() == best.tolist()
             assert scores.tobytes() == exact[best].tobytes()

@@ -45,8 +45,8 @@ def digest(collection: Collection) -> str:
         (d.id, d.url, sorted(d.fields.items()), [(link.target, link.text) for link in d.links]) for d in collection
     ]
     queries = [(q.id, q.text, sorted(q.fields.items()), q.task) for q in collection.queries]
-    said = [documents, queries, labels_by_query(collection), sorted(collection.topics.items())]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    content = [documents, queries, labels_by_query(collection), sorted(collection.topics.items())]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def test_there_are_thousands_of_pages_of_every_kind(documents: dict[str, Document]) -> None:

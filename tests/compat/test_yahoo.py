@@ -74,9 +74,9 @@ def test_an_infinite_score() -> None:
      (["-1 qid:1 x"], ["1"], "AssertionError"), (["nan qid:1 x"], ["1"], "ValueError")],
 )  # fmt: skip
 def test_failures(lines: list[str], scores: list[str], complaint: str) -> None:
-    status, printed, said = evaluate(lines, scores)
+    status, printed, errors = evaluate(lines, scores)
     assert (status, printed) == (1, "")
-    assert said.startswith(complaint)
+    assert errors.startswith(complaint)
 
 
 def test_command_lines() -> None:

@@ -177,7 +177,7 @@ def test_any_files_come_out_as_by_themselves(tmp_path_factory: pytest.TempPathFa
         (folder / f"{i}.txt").write_text("".join(group_lines(lines)))
     names = {"": {str(i): folder / f"{i}.txt" for i in range(len(files))}}
     alone = {part: outcome(partial(read_letor, file)) for part, file in names[""].items()}
-    refused = [said for said in alone.values() if isinstance(said, str)]  # a document twice in a query
+    refused = [message for message in alone.values() if isinstance(message, str)]  # a document twice in a query
     if refused:
         assert outcome(lambda: index_texts(names).parse()) == refused[0]
         return

@@ -75,13 +75,13 @@ def test_weights_beside_a_file_count_in_training(folder: Path) -> None:
     rows = np.repeat(weights, np.diff(data.offsets))
     (folder / "rank.train.weight").write_text("".join(f"{weight}\n" for weight in rows))
     plain = pippin.read(folder / "rank.train")
-    given = pippin.rankers.RankSVM().fit(plain, sample_weight=weights)
-    np.testing.assert_array_equal(pippin.train(folder / "rank.train", "ranksvm").coef_, given.coef_)  # type: ignore[attr-defined]
-    assert not np.array_equal(pippin.rankers.RankSVM().fit(plain).coef_, given.coef_)
+    weighted = pippin.rankers.RankSVM().fit(plain, sample_weight=weights)
+    np.testing.assert_array_equal(pippin.train(folder / "rank.train", "ranksvm").coef_, weighted.coef_)  # type: ignore[attr-defined]
+    assert not np.array_equal(pippin.rankers.RankSVM().fit(plain).coef_, weighted.coef_)
     with pytest.raises(DataError, match="select ignores query weights"):
         pippin.train(folder / "rank.train", "ranksvm", valid=folder / "rank.test", select="MAP")
     assert main(["train", str(folder / "rank.train"), "-r", "ranksvm", "-o", str(folder / "model.json")]) == 0
-    np.testing.assert_array_equal(pippin.load(folder / "model.json").coef_, given.coef_)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(pippin.load(folder / "model.json").coef_, weighted.coef_)  # type: ignore[attr-defined]
 
 
 def test_a_folder_of_such_files_is_a_fold(folder: Path) -> None:

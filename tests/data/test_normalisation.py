@@ -125,25 +125,25 @@ def test_each_version_is_derived_from_the_printed_previous_version() -> None:
 
 
 def test_the_text_is_letors(tmp_path: Path) -> None:
-    given = data([[2, N, 0], [0.5, 1 / 128, 0]], [2], ("a", "b", "nan"))
-    write_version(given, tmp_path / "null.txt")
+    dataset = data([[2, N, 0], [0.5, 1 / 128, 0]], [2], ("a", "b", "nan"))
+    write_version(dataset, tmp_path / "null.txt")
     assert (tmp_path / "null.txt").read_text() == (
         "0 qid:q0 1:2.000000 2:NULL 3:0.000000 #docid = d0\n0 qid:q0 1:0.500000 2:0.007813 3:0.000000 #docid = d1\n"
     )
-    write_version(given, tmp_path / "norm.txt", constant="0")
+    write_version(dataset, tmp_path / "norm.txt", constant="0")
     assert (tmp_path / "norm.txt").read_text().splitlines()[0] == "0 qid:q0 1:2.000000 2:NULL 3:0 #docid = d0"
 
 
 def test_null_is_replaced_in_numbers_alone(tmp_path: Path) -> None:
     table = np.array([[N]])
-    given = Dataset(table, np.ones(1, np.int32), np.array([0, 1]), ("nan",), StringColumn.of(["nan"]))
-    write_version(given, tmp_path / "x.txt")
+    dataset = Dataset(table, np.ones(1, np.int32), np.array([0, 1]), ("nan",), StringColumn.of(["nan"]))
+    write_version(dataset, tmp_path / "x.txt")
     assert (tmp_path / "x.txt").read_text() == "1 qid:nan 1:NULL #docid = nan\n"
 
 
 def test_without_ids_there_is_no_comment(tmp_path: Path) -> None:
-    given = Dataset(np.ones((1, 1)), np.ones(1, np.int32), np.array([0, 1]), ("1",))
-    write_version(given, tmp_path / "x.txt")
+    dataset = Dataset(np.ones((1, 1)), np.ones(1, np.int32), np.array([0, 1]), ("1",))
+    write_version(dataset, tmp_path / "x.txt")
     assert (tmp_path / "x.txt").read_text() == "1 qid:1 1:1.000000\n"
 
 

@@ -51,9 +51,9 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming.iter_run_chunks, "__defaults__", (1000,))
 
 
-def same(found: RankedRun, judged: Qrels, convention: Convention) -> None:
+def same(actual: RankedRun, judged: Qrels, convention: Convention) -> None:
     """The ranking of the windows is that of the columns."""
-    ours, columns = (sort_lists(judged, run, convention) for run in (found, found.load()))
+    ours, columns = (sort_lists(judged, run, convention) for run in (actual, actual.load()))
     assert ours.query_ids == columns.query_ids
     for name in ("labels", "tied", "offsets", "pool"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(columns, name), err_msg=name)

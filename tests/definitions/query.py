@@ -182,12 +182,12 @@ def value(
     return _round_value(result, convention)
 
 
-def _round_value(found: float, convention: Convention) -> float:
+def _round_value(value: float, convention: Convention) -> float:
     """Round a value as the convention does."""
-    if math.isnan(found):
-        return found
+    if math.isnan(value):
+        return value
     if convention.value_rounding == "half-up-2":
-        return math.floor(found * 100 + 0.5) / 100
+        return math.floor(value * 100 + 0.5) / 100
     if convention.value_rounding == "float32":
-        return float(np.float32(found))
-    return float(found) if convention.value_rounding == "float64" else float(f"{found:.{convention.value_rounding}f}")
+        return float(np.float32(value))
+    return float(value) if convention.value_rounding == "float64" else float(f"{value:.{convention.value_rounding}f}")

@@ -43,23 +43,23 @@ def outputs() -> dict[str, list[Any]]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["data", "evaluation", "evaluations", "comparison", "reconciliation", "figure"])
 def test_results_show_as_html(name: str, outputs: dict[str, list[Any]]) -> None:
-    shown = [output.data for output in outputs[name] if output.output_type == "execute_result"]
-    assert len(shown) == 1
+    results = [output.data for output in outputs[name] if output.output_type == "execute_result"]
+    assert len(results) == 1
     if name == "figure":  # Jupyter draws Vega-Lite itself
-        assert any("vega" in kind for kind in shown[0])
+        assert any("vega" in kind for kind in results[0])
         return
-    assert "Traceback" not in shown[0]["text/html"]
+    assert "Traceback" not in results[0]["text/html"]
     if name in ("evaluation", "comparison", "reconciliation"):
-        assert "<script" in shown[0]["text/html"]  # draws the figure, without a network
-        assert "src=" not in shown[0]["text/html"]
+        assert "<script" in results[0]["text/html"]  # draws the figure, without a network
+        assert "src=" not in results[0]["text/html"]
     assert not any(output.output_type == "stream" for output in outputs[name])
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_long_work_shows_a_bar_that_disappears(outputs: dict[str, list[Any]]) -> None:
-    (shown,) = outputs["progress"]  # the bar, whose last state is empty
-    assert shown.output_type == "display_data"
-    assert shown.data["text/html"] == ""
+    (bar,) = outputs["progress"]  # the bar, whose last state is empty
+    assert bar.output_type == "display_data"
+    assert bar.data["text/html"] == ""
 
 
 def test_a_bar_escapes_its_text() -> None:

@@ -39,10 +39,10 @@ ANYTHING = st.text(st.characters(exclude_categories=()))
 
 @given(ANYTHING)
 def test_visible_text_moves_no_terminal(text: str) -> None:
-    shown = escape_control(text)
-    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in shown)
-    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b")
-    assert escape_control(shown) == shown
+    clean = escape_control(text)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in clean)
+    assert not set(clean) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b")
+    assert escape_control(clean) == clean
 
 
 def test_described_choices() -> None:
@@ -54,9 +54,9 @@ def test_described_choices() -> None:
 
 @given(ANYTHING, st.sampled_from(["ascii", "cp1252", "latin-1", "cp437", "koi8-r"]))
 def test_plain_text_can_be_encoded(text: str, encoding: str) -> None:
-    shown = to_encoding(escape_control(text), encoding)
-    assert shown.encode(encoding)[:0] == b""
-    assert to_encoding(shown, encoding) == shown
+    visible = to_encoding(escape_control(text), encoding)
+    assert visible.encode(encoding)[:0] == b""
+    assert to_encoding(visible, encoding) == visible
 
 
 def test_every_character_that_pippin_prints_has_a_plain_one() -> None:

@@ -115,10 +115,10 @@ def test_training_restarts_after_losing_a_worker(
     train, valid = data
     write_partitions(train, tmp_path / "parts", rows=150)
     quiet = partitions.train_on_partitions(ranker(), tmp_path / "parts", executor, valid)
-    asked, raised, begun_anew = getattr(partitions, moment), [error], []
+    wrapped, raised, begun_anew = getattr(partitions, moment), [error], []
 
     def lost_at_first(*given: Any) -> Any:
-        answer = None if raised and moment != "_watch" else asked(*given)  # no trees may be under way when it is lost
+        answer = None if raised and moment != "_watch" else wrapped(*given)  # no trees may be under way when it is lost
         if raised:
             raise raised.pop()("gone")
         return answer
@@ -207,11 +207,11 @@ def test_the_commands(
     assert len(tools_in(run_command("eval", "@scored", "--tool", "all"))) == len(TOOLS) > len(EVERY)
     # What looks at the documents of all queries is not evaluated by parts: its tools are left out there.
     every = [tool.name for tool, _ in EVERY]
-    asked = ("--tool", ",".join(every), "--ties-range")
-    plain = run_command("eval", "@test.txt", "@scores.txt", *asked)
-    assert run_command("eval", "@scored", *asked) == plain
+    options = ("--tool", ",".join(every), "--ties-range")
+    plain = run_command("eval", "@test.txt", "@scores.txt", *options)
+    assert run_command("eval", "@scored", *options) == plain
     for by in (("@test.txt", "@scores.txt", "--stream"), ("@scored", "--stream"), ("@scored", "--dask", address)):
-        assert run_command("eval", *by, *asked) == plain
+        assert run_command("eval", *by, *options) == plain
         assert tools_in(run_command("eval", *by, "--tool", "all")) == every
     per_query = run_command("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv")
     assert run_command("eval", "@test.txt", "@scores.txt", "--per-query", "--format", "csv", "--stream") == per_query

@@ -96,13 +96,13 @@ def test_page_examples_print_the_documented_output(page: str, tmp_path: Path, mo
     if page == "data.md":  # it begins by writing its files
         exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0], {})
     ran = [
-        (run_command(command, tmp_path, 100), said)
-        for block in consoles(text) for command, said in commands(block)
+        (run_command(command, tmp_path, 100), expected)
+        for block in consoles(text) for command, expected in commands(block)
         if command.startswith(("pippin", "printf", "ls", "head")) and "completion" not in command
     ]  # fmt: skip
     assert len(ran) >= 1
-    for printed, said in ran:
-        assert printed == said
+    for printed, expected in ran:
+        assert printed == expected
 
 
 def test_the_examples_of_compare_on_the_demo_data(tmp_path: Path) -> None:
@@ -110,17 +110,17 @@ def test_the_examples_of_compare_on_the_demo_data(tmp_path: Path) -> None:
     examples = [pair for block in consoles(text) for pair in commands(block) if "demo/" in pair[0]]
     assert len(examples) >= 1
     run_command("pippin synthetic -o demo", tmp_path, 120)
-    for command, shown in examples:
-        printed, beginning = run_command(command, tmp_path, 120), shown.strip("\n").removesuffix("…").rstrip("\n")
+    for command, output in examples:
+        printed, beginning = run_command(command, tmp_path, 120), output.strip("\n").removesuffix("…").rstrip("\n")
         beginning = re.sub(r"(?<=with Pippin )\d+\.\d+\.\d+", __version__, beginning)
         assert printed.startswith(beginning), command
-        assert shown.rstrip().endswith("…") or printed.rstrip("\n") == beginning, command
+        assert output.rstrip().endswith("…") or printed.rstrip("\n") == beginning, command
 
 
 def test_every_output_is_run_or_says_why_not() -> None:
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = path.read_text(encoding="utf-8")
-        shows = any(said.strip() for block in consoles(text) for _, said in commands(block))
+        shows = any(output.strip() for block in consoles(text) for _, output in commands(block))
         if path.name in TOLD:
             assert TOLD[path.name] in " ".join(text.split()), path.name
             assert shows or path.name == "bench.md", path.name  # its block has no command

@@ -117,8 +117,8 @@ def test_bounds_under_a_tool_are_the_extremes_of_what_the_tool_says(systems: int
         every = []
         for labels in product(range(3), repeat=len(holes)):
             filled = {"q": {**qrels, **dict(zip(holes, labels, strict=True))}, "r": {"z": 2}}
-            said = [evaluate(filled, run, measure, tool, value_rounding="float64", mean_digits=None) for run in runs]
-            values = [item.per_query[measure]["q"] for item in said]
+            results = [evaluate(filled, run, measure, tool, value_rounding="float64", mean_digits=None) for run in runs]
+            values = [item.per_query[measure]["q"] for item in results]
             every.append(values[0] - values[1] if systems == 2 else values[0])
         at = result.query_ids.index("q")
         assert (result.lows[at], result.highs[at]) == pytest.approx((min(every), max(every)), abs=1e-12)

@@ -95,12 +95,12 @@ def test_golden(golden_folder: Path) -> None:
         x, y = ([float(v) for v in row[side].split(",")] for side in "xy")
         for column, (name, options) in COLUMNS.items():
             try:
-                said = getattr(c, name)(x, y, **options)
+                value = getattr(c, name)(x, y, **options)
             except ConventionError as error:
-                said = f"ERROR: '{str(error)[0]}' contains ties."
+                value = f"ERROR: '{str(error)[0]}' contains ties."
             expected = row[column]
-            if not (said == expected if "ERROR" in f"{said}{expected}" else same(said, float(expected))):
-                wrong.append((row["id"], column, said, expected))
+            if not (value == expected if "ERROR" in f"{value}{expected}" else same(value, float(expected))):
+                wrong.append((row["id"], column, value, expected))
     assert wrong == []
 
 

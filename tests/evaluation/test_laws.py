@@ -270,11 +270,11 @@ def test_results_do_not_depend_on_threads_and_leave_the_input_alone(
     qrels, run = make_run_and_qrels()
     columns = (data.labels, data.offsets, scores, qrels.labels, qrels.offsets, run.scores, run.offsets)
     before = [c.tobytes() for c in columns]
-    asked = [(qrels, run, None), *([(data, scores, shared)] if shared else [])]
+    inputs = [(qrels, run, None), *([(data, scores, shared)] if shared else [])]
     evaluations = []
     for threads in ("1", "2"):
         monkeypatch.setenv("PIPPIN_THREADS", threads)
-        evaluations.append([run_tool(tool, *item) for item in asked])
+        evaluations.append([run_tool(tool, *item) for item in inputs])
     for entry, two in zip(*evaluations, strict=True):
         same(entry, two)
     assert [c.tobytes() for c in columns] == before

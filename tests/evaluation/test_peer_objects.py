@@ -59,11 +59,11 @@ def case(seed: int, ties: bool = True) -> tuple[dict[str, dict[str, int]], dict[
     return qrels, run
 
 
-def agree(ours: dict[str, float], theirs: dict[str, float], wanted: float, mean: float) -> None:
+def agree(ours: dict[str, float], theirs: dict[str, float], expected: float, mean: float) -> None:
     for query, value in theirs.items():
         # A judged topic that is not in the run counts 0 there; where it does not count here, it is not among ours.
         assert ours.get(query, 0.0) == pytest.approx(value, abs=1e-12), query
-    assert mean == pytest.approx(wanted, abs=1e-12)
+    assert mean == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("text", ASKED)

@@ -70,15 +70,15 @@ def golden(folder: Path, tool: str, name: str) -> tuple[Path, dict[str, Any]]:
     return folder, json.loads((folder / "outputs" / tool / f"{name}.perquery.json").read_text())
 
 
-def agree(found: Evaluation, values: Mapping[str, float | None], mean: float | None, tolerance: float = 1e-12) -> None:
+def agree(actual: Evaluation, values: Mapping[str, float | None], mean: float | None, tolerance: float = 1e-12) -> None:
     """Compare recorded queries and the mean within the tolerance; a recorded null is NaN."""
-    (text,) = found.mean
+    (text,) = actual.mean
     assert values
     for query, value in values.items():
         expected = float("nan") if value is None else value
-        assert near(found.per_query[text][query], expected, tolerance), (text, query)
+        assert near(actual.per_query[text][query], expected, tolerance), (text, query)
     if mean is not None:
-        assert near(found.mean[text], mean, tolerance), text
+        assert near(actual.mean[text], mean, tolerance), text
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -38,13 +38,13 @@ def test_the_weight_is_that_of_its_formula() -> None:
     spread = sum((b - mean(every)) ** 2 for b in every) / (len(every) - 1)
     weight = together / ((1 + n / further) * spread)
     assert 0 < weight < 1
-    found = ppi_mean(y, f, more)
-    assert found.weight == pytest.approx(weight)
-    assert found.value == pytest.approx(mean(y) + weight * (mean(more) - mean(f)))
+    estimate = ppi_mean(y, f, more)
+    assert estimate.weight == pytest.approx(weight)
+    assert estimate.value == pytest.approx(mean(y) + weight * (mean(more) - mean(f)))
     remaining = [a - weight * b for a, b in zip(y, f, strict=True)]
     variance = weight**2 * sum((b - mean(more)) ** 2 for b in more) / (further - 1) / further
     variance += sum((a - mean(remaining)) ** 2 for a in remaining) / (n - 1) / n
-    assert found.error == pytest.approx(math.sqrt(variance))
+    assert estimate.error == pytest.approx(math.sqrt(variance))
 
 
 SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "powered.py"))
@@ -55,15 +55,15 @@ def test_in_ten_thousand_draws_intervals_cover_as_often_as_they_say() -> None:
     assert SIMULATION["DRAWS"] == 10_000
     by_lot = {what: value for (what, method), value in COVERED.items() if method == "random"}
     assert {what.partition(",")[0] for what in by_lot} == {"mean", "difference"}
-    for what, found in by_lot.items():
-        assert all(0.93 <= share <= 0.97 for share in found.values()), (what, found)
+    for what, shares in by_lot.items():
+        assert all(0.93 <= share <= 0.97 for share in shares.values()), (what, shares)
 
 
 def test_intervals_fail_where_people_did_not_choose_by_lot() -> None:
     selected = {what: value for (what, method), value in COVERED.items() if method != "random"}
     assert set(selected) == {"mean", "difference"}
-    for what, found in selected.items():
-        assert all(share < 0.5 for share in found.values()), (what, found)
+    for what, shares in selected.items():
+        assert all(share < 0.5 for share in shares.values()), (what, shares)
 
 
 def test_the_page_has_these_shares() -> None:

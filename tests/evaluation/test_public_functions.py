@@ -29,8 +29,8 @@ SCORES = DATA.features[:, 0]
 
 def test_arrays_say_what_the_data_set_says() -> None:
     full = evaluate(DATA, SCORES, ["NDCG@10", "MAP"], "letor4")
-    for given in ({"qid": QID}, {"group": SIZES}, {"qid": QID.astype(str)}):
-        evaluation = evaluate(Y, SCORES, ["NDCG@10", "MAP"], "letor4", **given)
+    for grouping in ({"qid": QID}, {"group": SIZES}, {"qid": QID.astype(str)}):
+        evaluation = evaluate(Y, SCORES, ["NDCG@10", "MAP"], "letor4", **grouping)
         assert isinstance(evaluation, Evaluation)
         assert evaluation.mean == full.mean
 

@@ -56,8 +56,8 @@ def trec(tmp_path: Path) -> tuple[Path, Path]:
     """Qrels of q0 … q29, and a run backwards, without every fifth of them, with some that nobody judged."""
     draw = np.random.default_rng(5)
     qrels = "".join(f"q{q} 0 d{d} {draw.integers(-1, 3)}\n" for q in range(30) for d in range(6))
-    asked = [q for q in reversed(range(40)) if q % 5]
-    run = "".join(f"q{q} Q0 d{d} 1 {draw.integers(0, 4)} t\n" for q in asked for d in range(2, 9))
+    query_ids = [q for q in reversed(range(40)) if q % 5]
+    run = "".join(f"q{q} Q0 d{d} 1 {draw.integers(0, 4)} t\n" for q in query_ids for d in range(2, 9))
     (tmp_path / "qrels").write_text(qrels)
     (tmp_path / "run").write_text(run)
     return tmp_path / "qrels", tmp_path / "run"

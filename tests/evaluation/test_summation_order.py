@@ -72,12 +72,12 @@ def test_a_deviation_adds_scores_as_they_were_given() -> None:
         first = orders[order].index(5.0)
         qrels[f"q{query}"] = {f"d{place}": int(place == (first if right else (first + 1) % 6)) for place in range(6)}
     measures = ["nauc_recall_at_1_std", "nauc_recall_at_1_max"]
-    found = pippin.evaluate(qrels, run, measures, tool="mteb").mean
-    assert list(found.values()) == pytest.approx([-2 / 11, 0.0], abs=1e-12)  # as MTEB gave them
+    means = pippin.evaluate(qrels, run, measures, tool="mteb").mean
+    assert list(means.values()) == pytest.approx([-2 / 11, 0.0], abs=1e-12)  # as MTEB gave them
 
 
 def test_lists_that_were_made_longer_have_no_given_scores() -> None:
     """What was missed is appended, and the deviation is of the scores in the order of their ranks."""
     qrels, run = {"q": {"a": 1, "b": 1, "c": 0}, "r": {"d": 1}}, {"q": {"a": 1.0, "c": 2.0}, "r": {"d": 1.0}}
-    found = pippin.evaluate(qrels, run, "nauc_mrr_at_10_std", tool="mteb", unretrieved_relevant="append")
-    assert list(found.per_query["nauc_mrr_at_10_std"]) == ["q", "r"]
+    means = pippin.evaluate(qrels, run, "nauc_mrr_at_10_std", tool="mteb", unretrieved_relevant="append")
+    assert list(means.per_query["nauc_mrr_at_10_std"]) == ["q", "r"]

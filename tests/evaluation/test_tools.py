@@ -278,9 +278,9 @@ def test_there_are_two_9_0_8() -> None:
 def test_ranx_weighs_rbp_by_label_and_counts_hits() -> None:
     qrels, run = {"q": {"a": 2, "b": 0, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     measures = ["rbp.8", "rbp.8-l2", "hits", "hits@1", "hits@3-l2"]
-    found = evaluate(qrels, run, measures, tool="ranx").mean
+    means = evaluate(qrels, run, measures, tool="ranx").mean
     expected = [(1 - 0.8) * (2 + 0.8**2), (1 - 0.8) * 2, 2, 1, 1]
-    assert list(found.values()) == pytest.approx(expected, abs=1e-15)
+    assert list(means.values()) == pytest.approx(expected, abs=1e-15)
     assert evaluate(qrels, run, "rbp.8", tool="trec_eval9").mean["rbp.8"] == pytest.approx((1 - 0.8) * (1 + 0.8**2))
 
 

@@ -37,9 +37,9 @@ WORDS = ("apple", "pear", "plum", "quince", "cherry", "medlar", "damson")
 
 
 def pages() -> list[Document]:
-    said = [" ".join(WORDS[(i * step) % len(WORDS)] for step in (1, 2, 3)) for i in range(20)]
+    texts = [" ".join(WORDS[(i * step) % len(WORDS)] for step in (1, 2, 3)) for i in range(20)]
     return [
-        Document(f"d{i}", {"title": text.split()[0], "body": text}, f"http://a.org/{i}") for i, text in enumerate(said)
+        Document(f"d{i}", {"title": text.split()[0], "body": text}, f"http://a.org/{i}") for i, text in enumerate(texts)
     ]
 
 

@@ -104,13 +104,13 @@ def unstable(recording: dict[str, Any], field: str, key: str) -> set[str]:
 
 def compare(inputs: Path, name: str) -> dict[str, list[str]]:
     """Misses by evaluator."""
-    asked: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    rows_by_tool: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows(name):
-        asked[row["recorded"], row["form"]].append(row)
+        rows_by_tool[row["recorded"], row["form"]].append(row)
     misses: dict[str, list[str]] = defaultdict(list)
     for folder, case, form, recording in recordings():
         groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in asked[folder, form]:
+        for row in rows_by_tool[folder, form]:
             if row["key"] in (recording.get("mean") or {}) or row["key"] in (recording.get("per_query") or {}):
                 groups[row["tool"], row["options"]].append(row)
         for (tool, options), group in groups.items():
@@ -131,7 +131,7 @@ def coverage() -> str:
     )
     recorded: dict[str, set[str]] = defaultdict(set)
     refused: dict[str, set[str]] = defaultdict(set)
-    given: dict[str, list[bool]] = defaultdict(list)  # of every value whether it is compared
+    is_compared: dict[str, list[bool]] = defaultdict(list)  # of every value whether it is compared
     for folder, _, form, recording in recordings():
         for key in {**(recording.get("mean") or {}), **(recording.get("per_query") or {})}:
             recorded[folder].add(key)
@@ -139,15 +139,15 @@ def coverage() -> str:
                 refused[folder].add(key)
             number = folder, key, form
             values = list(_comparable_values(key, recording, number in shuffled))
-            given[folder] += [number in full | shuffled] * len(values)
+            is_compared[folder] += [number in full | shuffled] * len(values)
     lines = ["| evaluator | numbers | compared | share | errors | not | values | share |"]
     lines.append("| --- |" + " ---: |" * 7)
     for folder, keys in sorted(recorded.items()):
         compared = {key for name, key, _ in full | shuffled if name == folder}
         lines.append(
             f"| {folder} | {len(keys)} | {len(compared)} | {len(compared) / len(keys):.0%} | "
-            f"{len(refused[folder])} | {len(keys - compared)} | {len(given[folder]):,} | "
-            f"{sum(given[folder]) / len(given[folder]):.0%} |"
+            f"{len(refused[folder])} | {len(keys - compared)} | {len(is_compared[folder]):,} | "
+            f"{sum(is_compared[folder]) / len(is_compared[folder]):.0%} |"
         )
     return "\n".join(lines)
 
@@ -173,11 +173,11 @@ def _comparable_values(key: str, recording: dict[str, Any], shuffles: bool) -> I
         yield MEAN, means[key]
 
 
-def _misses(row: Row, recording: dict[str, Any], found: list[Any], shuffles: bool) -> Iterator[str]:
+def _misses(row: Row, recording: dict[str, Any], value: list[Any], shuffles: bool) -> Iterator[str]:
     """Return where our values, under each order of ties, differ from the recorded ones."""
     measure, tolerance = row["measure"], float(row["tolerance"])
     for what, theirs in _comparable_values(row["key"], recording, shuffles):
-        ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in found]
+        ours = [item["mean"][measure] if what == MEAN else item["per_query"][measure].get(what) for item in value]
         if not between(ours, theirs, tolerance):
             yield f"{what}: {ours}, recorded {theirs}"
 

@@ -40,14 +40,14 @@ def test_propagation_equals_scipy(width: int, rounds: int) -> None:
     weights = _scipys(graph.matrix())
     weights.data[:] = rng.random(graph.links) / 30
     values = rng.standard_normal((graph.pages, width))
-    given, expected, last = values.copy(), values, values
+    current, expected, last = values.copy(), values, values
     for _ in range(rounds):
         last, expected = expected, 0.4 * (weights @ expected) + 0.6 * values
     values_after, changed = propagate(graph.out_offsets, graph.out_targets, weights.data, values, 0.6, -1.0, rounds)
     assert np.abs(values_after - expected).max() <= 1e-14
     assert changed == (pytest.approx(np.abs(expected - last)[graph.outdegree > 0].max()) if rounds > 1 else changed)
     assert np.isinf(changed) == (rounds == 0)
-    assert np.array_equal(values, given)
+    assert np.array_equal(values, current)
 
 
 def test_propagation_stops_at_convergence() -> None:

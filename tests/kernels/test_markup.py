@@ -65,7 +65,7 @@ def by_tree(body: Any) -> list[tuple[list[str], list[int]]]:
             written = (
                 ""
                 if style is None
-                else "".join(f' {name}="{escape_value(said or "")}"' for name, said in node.attributes.items())
+                else "".join(f' {name}="{escape_value(value or "")}"' for name, value in node.attributes.items())
             )
             for child in node.iter(include_text=True):
                 walk(child, look_of(tag, written, outer))

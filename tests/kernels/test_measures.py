@@ -56,11 +56,11 @@ def test_threads_change_no_bit_and_inputs_stay(name: str, cutoff: int, monkeypat
     for column in data:
         column.flags.writeable = False
     for settled in (False, True):
-        given = (data[0], np.empty(0, np.uint8) if settled else data[1], *data[2:])
+        arguments = (data[0], np.empty(0, np.uint8) if settled else data[1], *data[2:])
         results = []
         for number in ("1", "2", "3"):
             monkeypatch.setenv("PIPPIN_THREADS", number)
-            results.append(measure_lists(name, *given, rules(cutoff=cutoff)).tobytes())
+            results.append(measure_lists(name, *arguments, rules(cutoff=cutoff)).tobytes())
         assert results[0] == results[1] == results[2]
     assert [a.tobytes() for a in data] == before
 

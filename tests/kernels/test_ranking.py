@@ -242,8 +242,8 @@ def test_one_order_gives_every_other(ties: str, float32: bool, before: tuple[str
 
 @pytest.mark.parametrize("labels", [[2, 0, 1, 15, 0], [3, -1, 2], [16, 2, 16], []])
 def test_pools_hold_all_labels_highest_first(labels: list[int]) -> None:
-    given, offsets = np.array(labels, np.int32), np.array([0, len(labels)], np.int64)
-    assert ranking.sort_pools(given, offsets, np.array([0]), offsets).tolist() == sorted(labels, reverse=True)
+    grades, offsets = np.array(labels, np.int32), np.array([0, len(labels)], np.int64)
+    assert ranking.sort_pools(grades, offsets, np.array([0]), offsets).tolist() == sorted(labels, reverse=True)
 
 
 def test_an_unstable_sort_leaves_ties_as_the_original_does() -> None:

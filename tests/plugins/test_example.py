@@ -86,8 +86,8 @@ def test_evaluate_reconcile_and_compare(site: Path, own: ModuleType, tmp_path: P
     output = run(site, tmp_path, "eval", str(test), "a", "-m", "PairAccuracy", "-t", "all", "-f", "csv").stdout
     assert "shop" in output
     assert "trec_eval9" in output
-    told = run(site, tmp_path, "reconcile", str(test), "a", "-m", "P@2", "-t", "official,shop").stdout
-    assert "relevance level" in told
+    printed = run(site, tmp_path, "reconcile", str(test), "a", "-m", "P@2", "-t", "official,shop").stdout
+    assert "relevance level" in printed
     compared = run(site, tmp_path, "compare", str(test), "a", "b", "-m", "PairAccuracy", "-t", "shop").stdout
     assert "PairAccuracy" in compared
 

@@ -54,8 +54,8 @@ def permute_test_labels(folds: Folds, fold: str) -> Folds:
 def test_labels_of_the_held_out_part_change_no_decision(protocol: ModuleType, data: Dataset) -> None:
     folds = make_folds(data)
     decisions = []
-    for given in (folds, permute_test_labels(folds, "Fold1")):
-        sets = [("made", protocol.turns(protocol.development(given)))]
+    for variant in (folds, permute_test_labels(folds, "Fold1")):
+        sets = [("made", protocol.turns(protocol.development(variant)))]
         decisions.append(protocol.judge(TRIED, sets, protocol.StoredValues(), lambda line: None))
     first, again = decisions
     assert first.best() == again.best()
@@ -66,9 +66,9 @@ def test_labels_of_a_part_that_is_judged_do_change_it(protocol: ModuleType, data
     folds = make_folds(data)
     first, again = (
         protocol.judge(
-            ("ranksvm",), [("made", protocol.turns(protocol.development(given)))], protocol.StoredValues(), print
+            ("ranksvm",), [("made", protocol.turns(protocol.development(variant)))], protocol.StoredValues(), print
         )
-        for given in (folds, permute_test_labels(folds, "Fold2"))
+        for variant in (folds, permute_test_labels(folds, "Fold2"))
     )
     assert not np.array_equal(first.values["made"], again.values["made"])
 
@@ -87,8 +87,8 @@ def test_every_query_is_judged_once_and_never_learned_from_there(protocol: Modul
 def test_labels_of_a_fold_s_test_part_change_no_model(data: Dataset, fold: str, tmp_path: Path) -> None:
     folds = make_folds(data)
     texts = []
-    for given in (folds[fold], permute_test_labels(folds, fold)[fold]):
-        selection = select(RankSVM(), given.train, given.vali, measure="NDCG@10")
+    for variant in (folds[fold], permute_test_labels(folds, fold)[fold]):
+        selection = select(RankSVM(), variant.train, variant.vali, measure="NDCG@10")
         selection.ranker.save(tmp_path / "model.json")
         texts.append((tmp_path / "model.json").read_bytes())
     assert texts[0] == texts[1]

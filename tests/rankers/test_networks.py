@@ -178,7 +178,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     content = packed[8 : 8 + header]
     newer = content.replace(b'\\"version\\": 2', b'\\"version\\": 3')
     fewer = content.replace(b'\\"hidden_layers\\": 1', b'\\"hidden_layers\\": 2')
-    for damaged, told in (
+    for damaged, message in (
         (packed[:-5], "neither safetensors nor JSON, or damaged"),
         (packed[:40], "neither safetensors nor JSON, or damaged"),
         (packed[:8] + b"{" + b"\0" * 2000, "neither safetensors nor JSON, or damaged"),
@@ -187,7 +187,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         (packed.replace(content, fewer), "damaged"),
     ):
         (tmp_path / "bad").write_bytes(damaged)
-        with pytest.raises(DataError, match=told):
+        with pytest.raises(DataError, match=message):
             models.load(tmp_path / "bad")
 
 

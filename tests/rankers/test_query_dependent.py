@@ -87,11 +87,11 @@ def test_nearest_queries_are_learned_from_as_by_hand(form: str, data: Dataset, t
     model = pippin.train(data, f"knn(6,form={form},top_documents=4) > ranksvm")
     assert isinstance(model, Chain)
     space = QuerySpace.of(data, "auto", 4)
-    points, asked = (space.points(np.asarray(item.features), item.offsets) for item in (data, test))
+    points, targets = (space.points(np.asarray(item.features), item.offsets) for item in (data, test))
     neighbours = [set(np.argsort(((points - p) ** 2).sum(axis=1))[:6].tolist()) for p in points]
     labels = [data.labels[a:b] for a, b in pairwise(data.offsets)]
     pairs = [int(sum(a != b for i, a in enumerate(own) for b in own[:i])) for own in labels]
-    for query, point in enumerate(asked):
+    for query, point in enumerate(targets):
         order = np.argsort(((points - point) ** 2).sum(axis=1))
         selected = set(order[:6].tolist())
         if form == "offline-1":
@@ -195,8 +195,8 @@ def test_choose_uses_the_nearest_validation_queries(data: Dataset, valid: Datase
         [Objective(valid, "NDCG@10", "official").values(estimator.predict(valid)) for estimator in step.estimators_]
     )
     space = step.space_  # type: ignore[attr-defined]
-    points, asked = (space.points(np.asarray(item.features), item.offsets) for item in (valid, test))
-    for query, near in enumerate(nearest(asked, points, 4)):
+    points, targets = (space.points(np.asarray(item.features), item.offsets) for item in (valid, test))
+    for query, near in enumerate(nearest(targets, points, 4)):
         best = step.estimators_[int(values[:, near].mean(axis=1).argmax())]
         first = test.select([query])
         assert np.array_equal(best.predict(first), model.predict(first))

@@ -295,8 +295,8 @@ def test_fine_tuning_regularises_towards_the_source_weights(data: Dataset, other
     best = scipy.optimize.minimize(objective, first, tol=1e-12).x
     model = pippin.train(data, "finetune(other) > ranksvm(C=0.01,tol=1e-9,pair_weighting=pair)")
     assert np.allclose(model.predict(np.eye(6)), best, atol=1e-4)
-    held = pippin.train(data, "finetune(other) > ranksvm(C=1e-12)")  # too dear to go anywhere
-    assert np.allclose(held.predict(np.eye(6)), RankSVM(C=1e-12).fit(other).coef_, rtol=0.5)
+    regularised = pippin.train(data, "finetune(other) > ranksvm(C=1e-12)")  # too dear to go anywhere
+    assert np.allclose(regularised.predict(np.eye(6)), RankSVM(C=1e-12).fit(other).coef_, rtol=0.5)
     hinge = pippin.train(data, "finetune(other) > ranksvm(C=0.01,loss=hinge)")
     near = 0.5 * ((hinge.predict(np.eye(6)) - RankSVM(C=0.01, loss="hinge").fit(other).coef_) ** 2).sum()
     assert near < 0.5 * (hinge.predict(np.eye(6)) ** 2).sum()

@@ -32,8 +32,8 @@ def test_every_ranker_is_there_by_its_class_name() -> None:
 def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(pippin.rankers.__file__).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    shown = {alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert shown | {"list_rankers", "names", "ranker", "stage"} == set(pippin.rankers.__all__)
+    imported = {alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported | {"list_rankers", "names", "ranker", "stage"} == set(pippin.rankers.__all__)
 
 
 @pytest.mark.parametrize("statement", ["from pippin.rankers import RankSVM", "import pippin.rankers as r; r.names()"])

@@ -51,9 +51,9 @@ def file(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
 SETTLED, MOVING = "body[data-ready]:not([data-coming])", "body:not([data-ready]), body[data-coming]"
 
 
-def draw_figures(shown: Any) -> None:
+def draw_figures(page: Any) -> None:
     """Draw now what waits until its reader comes to it."""
-    shown.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
+    page.evaluate("for (const place of document.querySelectorAll('.figure')) place.waiting?.()")
 
 
 @dataclass

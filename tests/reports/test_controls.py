@@ -270,23 +270,23 @@ def test_links_of_the_head_lead_to_their_parts(browser_page: BrowserPage, file: 
         assert "tool=letor4" in page.url
 
 
-def _open_much(shown: Any) -> None:
-    shown.click("[data-open=ranksvm]")
-    shown.locator("#query-table [data-show]").first.click()
-    shown.click("#leaderboard .head .save > summary")
-    shown.evaluate("saving.say('Copied.')")
-    shown.locator("#curves circle").first.hover(force=True)
+def _open_much(page: Any) -> None:
+    page.click("[data-open=ranksvm]")
+    page.locator("#query-table [data-show]").first.click()
+    page.click("#leaderboard .head .save > summary")
+    page.evaluate("saving.say('Copied.')")
+    page.locator("#curves circle").first.hover(force=True)
 
 
-def _find_nothing(shown: Any) -> None:
-    shown.evaluate("location.hash = 'data=&across=number'")
-    shown.fill("#filter", "nobody")
-    shown.fill("#query-filter", "nobody")
+def _find_nothing(page: Any) -> None:
+    page.evaluate("location.hash = 'data=&across=number'")
+    page.fill("#filter", "nobody")
+    page.fill("#query-filter", "nobody")
 
 
-def _take_another_tool(shown: Any) -> None:
-    shown.evaluate("location.hash = 'tool=gdeval&data=two'")
-    shown.click("#all-axes-words")
+def _take_another_tool(page: Any) -> None:
+    page.evaluate("location.hash = 'tool=gdeval&data=two'")
+    page.click("#all-axes-words")
 
 
 @pytest.mark.parametrize("act", [_open_much, _find_nothing, _take_another_tool])

@@ -35,16 +35,16 @@ def test_nothing_in_the_page_asks_the_network() -> None:
 def test_it_draws_without_errors(browser_page: BrowserPage, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(example(), encoding="utf-8")
-    shown = browser_page.open(file)
-    assert shown.locator(".bar-fill").count() == 2
-    assert shown.locator("[data-error]").count() == 0
+    page = browser_page.open(file)
+    assert page.locator(".bar-fill").count() == 2
+    assert page.locator("[data-error]").count() == 0
     assert browser_page.said == []
 
 
 def test_a_click_on_a_header_sorts(browser_page: BrowserPage, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(example(), encoding="utf-8")
-    shown = browser_page.open(file)
-    shown.locator("thead button").nth(1).click()
-    assert shown.locator("td.name").all_inner_texts() == ["b", "<c>", "a"]
-    assert shown.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
+    page = browser_page.open(file)
+    page.locator("thead button").nth(1).click()
+    assert page.locator("td.name").all_inner_texts() == ["b", "<c>", "a"]
+    assert page.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"

@@ -36,8 +36,11 @@ def test_a_folder_is_read_as_it_is(name: str, tmp_path: Path) -> None:
         else:
             write_file(tmp_path, file, content)
     collection = read_collection(tmp_path)
-    said = {plain(document.id): document.fields for document in collection}
-    assert {name: "apples" in " ".join(fields.values()) for name, fields in said.items()} == {"a": True, "b": False}
+    contents = {plain(document.id): document.fields for document in collection}
+    assert {name: "apples" in " ".join(fields.values()) for name, fields in contents.items()} == {
+        "a": True,
+        "b": False,
+    }
     assert [(query.id, query.text) for query in collection.queries] == [("1", "apples"), ("2", "pears")]
     qrels = collection.qrels
     assert qrels is not None
@@ -128,13 +131,13 @@ def test_differently_written_document_ids_are_matched_and_reported(
 
 def test_joined_tables_list_each_document_once(tmp_path: Path) -> None:
     rows = [("1", "apples", "a", 2), ("1", "apples", "b", 0), ("2", "pears", "a", 0), ("2", "pears", "b", 1)]
-    said = {"a": "there are some red apples", "b": "there are some green pears"}
-    table_of = "".join(f"{q}\t{text}\t{d}\t{said[d]}\t{label}\n" for q, text, d, label in rows)
+    texts = {"a": "there are some red apples", "b": "there are some green pears"}
+    table_of = "".join(f"{q}\t{text}\t{d}\t{texts[d]}\t{label}\n" for q, text, d, label in rows)
     path = write_file(tmp_path, "rows.tsv", "query_id\tquery\tdoc_id\tpassage\tlabel\n" + table_of)
     for place in (path, tmp_path):
         collection = read_collection(place)
         assert [(d.id, dict(d.fields)) for d in collection] == [
-            (name, {"passage": text}) for name, text in said.items()
+            (name, {"passage": text}) for name, text in texts.items()
         ]
         assert [query.text for query in collection.queries] == ["apples", "pears"]
         assert collection.qrels is not None

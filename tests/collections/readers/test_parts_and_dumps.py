@@ -83,8 +83,8 @@ def test_hugging_face_layout(tmp_path: Path) -> None:
     write_file(tmp_path, "corpus/dataset_info.json", "{}")
     write_file(tmp_path, "dataset_dict.json", '{"splits": ["corpus", "queries"]}')
     (tmp_path / "queries").mkdir()
-    asked = pyarrow.Table.from_pylist([{"_id": "q", "text": "apples"}])
-    parquet.write_table(asked, tmp_path / "queries" / "queries-00000-of-00001.parquet")
+    queries = pyarrow.Table.from_pylist([{"_id": "q", "text": "apples"}])
+    parquet.write_table(queries, tmp_path / "queries" / "queries-00000-of-00001.parquet")
     collection = read_collection(tmp_path)
     assert read(collection) == EXPECTED
     assert [query.text for query in collection.queries] == ["apples"]

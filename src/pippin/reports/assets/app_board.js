@@ -31,7 +31,7 @@ function columns() {
     cell: (r) => four(mean(r)) + (behindBest(r) ? '<span class="narrow">†</span>' : "") + bounds(r),
     kind: "value",
   };
-  const moved = {
+  const rankChange = {
     id: "moved",
     head: `Rank vs ${BENCH.tool}`,
     key: (r) => (before[r] ?? NaN) - (now[r] ?? NaN),
@@ -47,13 +47,13 @@ function columns() {
             : `<span class="down" aria-label="down ${-by}" role="img">▼ ${-by}</span>`;
     },
   };
-  const changes =
-    state.tool === BENCH.tool || BENCH.rankers.every((r) => (before[r] ?? 0) === (now[r] ?? 0)) ? [] : [moved]; // omit a column without changes
+  const changeColumns =
+    state.tool === BENCH.tool || BENCH.rankers.every((r) => (before[r] ?? 0) === (now[r] ?? 0)) ? [] : [rankChange]; // omit a column without changes
   if (state.data === ALL) {
     const of = (r) => whole().pairs.at(tool(), measure(), index(r));
     const sets = BENCH.data.map((d) => {
-      const there = (r) => panel(d).means.at(tool(), measure(), index(r));
-      return { id: `on ${d}`, head: d, kind: "wide-only", key: there, exact: there, cell: (r) => four(there(r)) };
+      const meanOn = (r) => panel(d).means.at(tool(), measure(), index(r));
+      return { id: `on ${d}`, head: d, kind: "wide-only", key: meanOn, exact: meanOn, cell: (r) => four(meanOn(r)) };
     });
     return [
       place,
@@ -67,7 +67,7 @@ function columns() {
       },
       { ...value, kind: "" },
       ...sets,
-      ...changes,
+      ...changeColumns,
     ];
   }
   const here = panel(state.data),
@@ -93,22 +93,22 @@ function columns() {
       return `${four(mean(r) - mean(best))}<span title="p = ${sure(p)}, corrected">${behindBest(r) ? " †" : ' <span class="dim">≈</span>'}</span>`;
     },
   };
-  const spent = {
+  const trainingTime = {
     id: "seconds",
     head: "Seconds",
     key: (r) => seconds(state.data, r),
     kind: "wide-only dim",
     cell: (r) => duration(seconds(state.data, r)),
   };
-  const known = here.published[state.measure] ?? [],
-    theirs = (r) => known.filter((row) => row[0] === r);
+  const publishedRows = here.published[state.measure] ?? [],
+    publishedOf = (r) => publishedRows.filter((row) => row[0] === r);
   const published = {
     id: "published",
     head: "Published",
-    key: (r) => theirs(r)[0]?.[2] ?? NaN,
+    key: (r) => publishedOf(r)[0]?.[2] ?? NaN,
     kind: "wide-only",
     cell: (r) =>
-      theirs(r)
+      publishedOf(r)
         .map(
           ([, name, v], i, all) =>
             `<span title="${escaped(name)}">${all.length > 1 ? `<small class="dim">${escaped(name)}</small> ` : ""}${four(v)}</span> <span class="dim">${signed(mean(r) - v)}</span>`,
@@ -119,14 +119,14 @@ function columns() {
     timed = present().some((r) => seconds(state.data, r) > 0);
   return [
     place,
-    ...(joined().length ? [grouping()] : []),
+    ...(sharedRanks().length ? [grouping()] : []),
     name,
     value,
     ...(intervals ? [interval] : []),
     behind,
-    ...changes,
-    ...(known.length ? [published] : []),
-    ...(timed ? [spent] : []),
+    ...changeColumns,
+    ...(publishedRows.length ? [published] : []),
+    ...(timed ? [trainingTime] : []),
   ];
 }
 const opens = (r) => panel(shownData()[0]).folds.length > 0;
@@ -136,9 +136,9 @@ function bars() {
     at = (r) => [tool(), measure(), index(r)],
     all = present(),
     best = ranked()[0],
-    known = (values) => values.filter((v) => !Number.isNaN(v));
-  const low = Math.min(...known(all.map((r) => here.low.at(...at(r))))),
-    high = Math.max(...known(all.map((r) => here.high.at(...at(r)))));
+    withoutNaN = (values) => values.filter((v) => !Number.isNaN(v));
+  const low = Math.min(...withoutNaN(all.map((r) => here.low.at(...at(r))))),
+    high = Math.max(...withoutNaN(all.map((r) => here.high.at(...at(r)))));
   const x = (v) => (4 + 92 * (high > low ? (v - low) / (high - low) : 0.5)).toFixed(2) + "%",
     marks = [low, (low + high) / 2, high];
   const axis = Number.isFinite(low)
@@ -153,9 +153,9 @@ function bars() {
 }
 // Ranges of ranks within which no pair differs significantly.
 const groups = () => (state.data === ALL ? [] : panel(state.data).groups[tool()][measure()]),
-  joined = () => groups().filter(([a, b]) => b > a);
+  sharedRanks = () => groups().filter(([a, b]) => b > a);
 function grouping() {
-  const found = joined(),
+  const ranges = sharedRanks(),
     order = ranked(),
     sorted = state.sort === "place" && state.order === "ascending" && !state.filter;
   return {
@@ -166,29 +166,29 @@ function grouping() {
     cell: (r) => {
       const at = order.indexOf(r) + 1;
       if (!sorted) return "";
-      return `<div style="--lanes:${found.length}" aria-hidden="true">${found.map(([a, b], i) => (at < a || at > b ? "" : `<i class="${at === a ? "from " : ""}${at === b ? "to" : ""}" style="--lane-at:${i}"></i>`)).join("")}</div>`;
+      return `<div style="--lanes:${ranges.length}" aria-hidden="true">${ranges.map(([a, b], i) => (at < a || at > b ? "" : `<i class="${at === a ? "from " : ""}${at === b ? "to" : ""}" style="--lane-at:${i}"></i>`)).join("")}</div>`;
     },
   };
 }
 function groupWords() {
   const order = ranked(),
-    found = groups(),
+    ranges = groups(),
     best = order[0];
-  if (state.data === ALL || order.length < 2 || !found.length) return "";
+  if (state.data === ALL || order.length < 2 || !ranges.length) return "";
   const range = ([a, b]) => (a === b ? `${a}` : `${a}–${b}`),
-    several = found.filter(([a, b]) => b > a);
-  if (!several.length) return "All ranks differ significantly from each other.";
-  if (several.length === 1 && several[0][1] === order.length && several[0][0] === 1)
+    shared = ranges.filter(([a, b]) => b > a);
+  if (!shared.length) return "All ranks differ significantly from each other.";
+  if (shared.length === 1 && shared[0][1] === order.length && shared[0][0] === 1)
     return `<b>No pair of ${NOUN}s differs significantly</b> after correction for multiple tests.`;
-  const top = found.find(([a]) => a === 1),
-    lead =
+  const top = ranges.find(([a]) => a === 1),
+    topSentence =
       top[1] > 1
         ? `<b>Ranks ${range(top)} do not differ significantly</b>`
         : `<b>${escaped(best)} is significantly better than all others</b>`;
-  const others = several.filter((g) => g !== top);
+  const others = shared.filter((g) => g !== top);
   const rest = `ranks ${listed(others.slice(0, 6).map(range))}${others.length > 6 ? " and others" : ""}`,
     more = top[1] > 1 ? `; neither do ${rest}` : `; ${rest} do not differ significantly`;
-  return `${lead}${others.length ? more : ""}. Lines next to the ranks mark these ranges.`;
+  return `${topSentence}${others.length ? more : ""}. Lines next to the ranks mark these ranges.`;
 }
 function sorter(column) {
   const down = state.order === "descending" ? -1 : 1,
@@ -213,13 +213,13 @@ function drawBoard() {
       )
       .join("") +
     "</tr>";
-  const wanted = state.filter
+  const searchWords = state.filter
     .trim()
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(Boolean);
   const rows = present()
-    .filter((r) => !wanted.length || wanted.some((w) => r.toLowerCase().includes(w)))
+    .filter((r) => !searchWords.length || searchWords.some((w) => r.toLowerCase().includes(w)))
     .sort(sorter(sorted));
   const cell = (c, r) =>
     c.row
@@ -278,11 +278,11 @@ function more(r) {
   return shownData()
     .map((d) => {
       const here = panel(d),
-        spent = here.costs[r],
+        cost = here.costs[r],
         chosen = (fold) => here.chosen[r]?.[fold]?.join("; ") ?? "–";
       if (!ensureDecoded(here, ["by_fold"], drawBoard)) return "";
       return (
-        `<p><b>${escaped(r)}</b> on ${escaped(d)}${spent ? ` · ${duration(spent.select_seconds)} s per fold to select and train, ${duration(spent.predict_seconds)} s to predict, ${(spent.peak_bytes / 2 ** 20).toFixed(0)} MiB peak memory` : ""}</p><table><thead><tr><th scope="col" class="name">Fold</th><th scope="col">${escaped(state.measure)}</th><th scope="col" class="name">Parameters selected on validation</th></tr></thead><tbody>` +
+        `<p><b>${escaped(r)}</b> on ${escaped(d)}${cost ? ` · ${duration(cost.select_seconds)} s per fold to select and train, ${duration(cost.predict_seconds)} s to predict, ${(cost.peak_bytes / 2 ** 20).toFixed(0)} MiB peak memory` : ""}</p><table><thead><tr><th scope="col" class="name">Fold</th><th scope="col">${escaped(state.measure)}</th><th scope="col" class="name">Parameters selected on validation</th></tr></thead><tbody>` +
         here.folds
           .map(
             (fold, f) =>

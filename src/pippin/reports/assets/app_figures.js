@@ -5,13 +5,13 @@ function drawFigures() {
   if (!$("curves")) return;
   const { family } = parts(state.measure),
     many = (f) => BENCH.families[f]?.length > 1,
-    lined = many(family) ? family : many("NDCG") ? "NDCG" : Object.keys(BENCH.families).find(many);
-  const cutoffs = lined ? BENCH.families[lined] : [],
+    curveFamily = many(family) ? family : many("NDCG") ? "NDCG" : Object.keys(BENCH.families).find(many);
+  const cutoffs = curveFamily ? BENCH.families[curveFamily] : [],
     where = state.data || "all data sets",
     several = BENCH.data.length > 1;
   const overCutoffs = (value, words) =>
     cutoffs.flatMap((k) => {
-      const m = BENCH.measures.indexOf(`${lined}@${k}`);
+      const m = BENCH.measures.indexOf(`${curveFamily}@${k}`);
       return present(tool(), m).map((r) => ({
         series: r,
         x: k,
@@ -19,11 +19,11 @@ function drawFigures() {
         tip: `${r}\n${words(k)} ${value(r, m) % 1 ? four(value(r, m)) : value(r, m)}`,
       }));
     });
-  $("curves").closest("figure").hidden = !lined;
-  if (lined) {
+  $("curves").closest("figure").hidden = !curveFamily;
+  if (curveFamily) {
     const strong = firstOf(ranked());
     $("curves").closest("figure").classList.toggle("wide", Boolean(strong));
-    $("curves-title").textContent = `${lined} by cutoff, under ${state.tool}`;
+    $("curves-title").textContent = `${curveFamily} by cutoff, under ${state.tool}`;
     $("curves-words").textContent =
       `Mean at every cutoff${strong ? `; the top ${STRONG} by ${state.measure} are highlighted` : ""}.`;
     draw(
@@ -32,14 +32,14 @@ function drawFigures() {
       () =>
         overCutoffs(
           (r, m) => mean(r, tool(), m),
-          (k) => `${lined}@${k}`,
+          (k) => `${curveFamily}@${k}`,
         ),
-      { strong, height: strong ? 520 : undefined, yTitle: lined, label: `${lined} of every ${NOUN} by cutoff under ${state.tool} on ${where}` },
+      { strong, height: strong ? 520 : undefined, yTitle: curveFamily, label: `${curveFamily} of every ${NOUN} by cutoff under ${state.tool} on ${where}` },
     );
   }
   const data = shownData(),
-    spent = (r) => data.reduce((sum, d) => sum + seconds(d, r), 0) / data.length,
-    timed = () => present().filter((r) => spent(r) > 0);
+    trainingTime = (r) => data.reduce((sum, d) => sum + seconds(d, r), 0) / data.length,
+    timed = () => present().filter((r) => trainingTime(r) > 0);
   $("time-card").hidden = !timed().length;
   if (timed().length)
     draw(
@@ -48,9 +48,9 @@ function drawFigures() {
       () =>
         timed().map((r) => ({
           name: r,
-          x: spent(r),
+          x: trainingTime(r),
           y: mean(r),
-          tip: `${r}\n${state.measure} ${four(mean(r))}\n${duration(spent(r))} s per fold · ${(Math.max(...data.map((d) => panel(d).costs[r].peak_bytes)) / 2 ** 20).toFixed(0)} MiB`,
+          tip: `${r}\n${state.measure} ${four(mean(r))}\n${duration(trainingTime(r))} s per fold · ${(Math.max(...data.map((d) => panel(d).costs[r].peak_bytes)) / 2 ** 20).toFixed(0)} MiB`,
         })),
       {
         yTitle: state.measure,
@@ -59,20 +59,20 @@ function drawFigures() {
       },
     );
   drawImportance();
-  $("winning-card").hidden = !several || !lined;
+  $("winning-card").hidden = !several || !curveFamily;
   $("winning-words").textContent = `Comparisons that a ${NOUN} wins over all data sets (LETOR's winning number).`;
-  if (several && lined)
+  if (several && curveFamily)
     draw(
       "winning",
       "lines",
       () =>
         overCutoffs(
           (r, m) => wins(r, tool(), m),
-          (k) => `wins by ${lined}@${k}:`,
+          (k) => `wins by ${curveFamily}@${k}:`,
         ),
       {
         strong: firstOf([...present()].sort((x, y) => wins(y) - wins(x))),
-        yTitle: `wins by ${lined}`,
+        yTitle: `wins by ${curveFamily}`,
         label: `Winning numbers by cutoff under ${state.tool}`,
       },
     );
@@ -81,12 +81,12 @@ function drawFigures() {
 }
 function drawImportance() {
   const data = state.data || BENCH.data[0],
-    told = BENCH.rankers.filter((r) => panel(data).importance[r]),
-    order = ranked().filter((r) => told.includes(r));
-  $("importance-card").hidden = !told.length;
-  if (!told.length) return;
-  const chosen = told.includes(state.important) ? state.important : (order[0] ?? told[0]);
-  $("important").innerHTML = told.map((r) => option(r, r, chosen)).join("");
+    explained = BENCH.rankers.filter((r) => panel(data).importance[r]),
+    order = ranked().filter((r) => explained.includes(r));
+  $("importance-card").hidden = !explained.length;
+  if (!explained.length) return;
+  const chosen = explained.includes(state.important) ? state.important : (order[0] ?? explained[0]);
+  $("important").innerHTML = explained.map((r) => option(r, r, chosen)).join("");
   $("importance-words").textContent = `Most important features on ${data}: share of the importance, mean over folds.`;
   draw(
     "importance",

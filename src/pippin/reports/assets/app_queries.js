@@ -58,12 +58,12 @@ function drawQueries() {
       ? `Choose two different ${NOUN}s.`
       : `${a} is better on ${better} queries, ${b} on ${worse}; on ${rows.length - better - worse} of ${rows.length} they are equal. ${lead(rows, a, b)}`;
   $("query-hint").hidden = !rows.some(hasDetail);
-  const shown = rows.length > 2000 ? [...rows.slice(0, 1000), ...rows.slice(-1000)] : rows;
+  const drawnRows = rows.length > 2000 ? [...rows.slice(0, 1000), ...rows.slice(-1000)] : rows;
   draw(
     "query-figure",
     "differences",
     () =>
-      shown.map((r) => ({
+      drawnRows.map((r) => ({
         query: r.query,
         a: r.a,
         b: r.b,
@@ -94,38 +94,38 @@ const QUERY_SORTS = {
 const SHOWN_QUERIES = 200;
 function drawQueryTable(rows, a, b) {
   const several = state.data === ALL,
-    worded = rows.some((r) => r.words),
-    folded = rows.some((r) => r.fold),
-    wanted = state.find.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  const found = rows
-      .filter((r) => wanted.every((w) => `${r.query} ${r.words}`.toLowerCase().includes(w)))
+    hasTexts = rows.some((r) => r.words),
+    hasFolds = rows.some((r) => r.fold),
+    searchWords = state.find.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = rows
+      .filter((r) => searchWords.every((w) => `${r.query} ${r.words}`.toLowerCase().includes(w)))
       .sort(QUERY_SORTS[state.qsort]),
-    shown = found.slice(0, SHOWN_QUERIES);
+    visible = matches.slice(0, SHOWN_QUERIES);
   const head = (id, words, kind = "") =>
     `<th scope="col" class="${kind}"${state.qsort === id ? ` aria-sort="${id === "query" ? "ascending" : "descending"}"` : ""}><button type="button" data-qsort="${id}">${escaped(words)}</button></th>`;
   $("query-table").tHead.innerHTML =
-    `<tr>${head("query", "Query", "name")}${worded ? '<th scope="col" class="name">Text</th>' : ""}${several ? '<th scope="col" class="name wide-only">Data set</th>' : ""}${folded ? '<th scope="col" class="name wide-only">Fold</th>' : ""}${head("a", a, "wide-only")}${head("b", b, "wide-only")}${head("difference", `A ${MINUS} B`)}${head("size", `|A ${MINUS} B|`, "wide-only")}</tr>`;
+    `<tr>${head("query", "Query", "name")}${hasTexts ? '<th scope="col" class="name">Text</th>' : ""}${several ? '<th scope="col" class="name wide-only">Data set</th>' : ""}${hasFolds ? '<th scope="col" class="name wide-only">Fold</th>' : ""}${head("a", a, "wide-only")}${head("b", b, "wide-only")}${head("difference", `A ${MINUS} B`)}${head("size", `|A ${MINUS} B|`, "wide-only")}</tr>`;
   $("query-table").tBodies[0].innerHTML =
-    shown
+    visible
       .map(
         (r) =>
-          `<tr data-key="${escaped(r.key)}"${r.key === state.query ? ' class="chosen"' : ""}><th scope="row">${hasDetail(r) ? `<button type="button" class="open" data-show="${escaped(r.key)}" aria-expanded="${r.key === state.query}">${escaped(r.query)}</button>` : escaped(r.query)}</th>${worded ? `<td class="text">${escaped(r.words)}</td>` : ""}${several ? `<td class="name wide-only">${escaped(r.data)}</td>` : ""}${folded ? `<td class="name wide-only">${escaped(r.fold)}</td>` : ""}<td class="wide-only">${four(r.a)}</td><td class="wide-only">${four(r.b)}</td><td class="${r.difference > 0 ? "up" : r.difference < 0 ? "down" : "dim"}">${signed(r.difference)}</td><td class="wide-only dim">${four(Math.abs(r.difference))}</td></tr>`,
+          `<tr data-key="${escaped(r.key)}"${r.key === state.query ? ' class="chosen"' : ""}><th scope="row">${hasDetail(r) ? `<button type="button" class="open" data-show="${escaped(r.key)}" aria-expanded="${r.key === state.query}">${escaped(r.query)}</button>` : escaped(r.query)}</th>${hasTexts ? `<td class="text">${escaped(r.words)}</td>` : ""}${several ? `<td class="name wide-only">${escaped(r.data)}</td>` : ""}${hasFolds ? `<td class="name wide-only">${escaped(r.fold)}</td>` : ""}<td class="wide-only">${four(r.a)}</td><td class="wide-only">${four(r.b)}</td><td class="${r.difference > 0 ? "up" : r.difference < 0 ? "down" : "dim"}">${signed(r.difference)}</td><td class="wide-only dim">${four(Math.abs(r.difference))}</td></tr>`,
       )
       .join("") || `<tr><td class="name" colspan="8">No query matches “${escaped(state.find)}”.</td></tr>`;
   $("query-note").textContent =
-    `${found.length > SHOWN_QUERIES ? `Showing ${SHOWN_QUERIES} of ${found.length} queries; search to find others. ` : ""}${rows.some(hasDetail) ? "" : BENCH.without_lists}`;
+    `${matches.length > SHOWN_QUERIES ? `Showing ${SHOWN_QUERIES} of ${matches.length} queries; search to find others. ` : ""}${rows.some(hasDetail) ? "" : BENCH.without_lists}`;
 }
 // The difference of the means, and the smallest number of queries without which it disappears.
 function lead(rows, a, b) {
   const [first, second] = mean(a) >= mean(b) ? [a, b] : [b, a],
-    apart = four(mean(first) - mean(second)),
-    whole = rows.reduce((sum, r) => sum + r.difference, 0) * (first === a ? 1 : -1);
-  if (!(whole > 0)) return apart === four(0) ? "Their means are equal." : `Their means differ by ${apart}.`;
+    difference = four(mean(first) - mean(second)),
+    total = rows.reduce((sum, r) => sum + r.difference, 0) * (first === a ? 1 : -1);
+  if (!(total > 0)) return difference === four(0) ? "Their means are equal." : `Their means differ by ${difference}.`;
   const gains = rows.map((r) => (first === a ? r.difference : -r.difference)).sort((x, y) => y - x);
   let sum = 0,
     count = 0;
-  while (count < gains.length && sum < whole) sum += gains[count++];
-  return `The mean of ${first} is higher by ${apart}; without the ${count === 1 ? "query" : `${count} queries`} most in its favour, it would not be.`;
+  while (count < gains.length && sum < total) sum += gains[count++];
+  return `The mean of ${first} is higher by ${difference}; without the ${count === 1 ? "query" : `${count} queries`} most in its favour, it would not be.`;
 }
 
 // The two lists of a query side by side.
@@ -144,12 +144,12 @@ function drawDetail(rows, a, b) {
 function listOf(row, ranker) {
   const here = panel(row.data),
     [start, end] = [here.detail_starts.array[row.i], here.detail_starts.array[row.i + 1]],
-    found = [];
+    documents = [];
   for (let n = start; n < end; n++) {
     const rank = here.detail_ranks.at(index(ranker), n);
-    if (rank && rank <= SHOWN_RANKS) found[rank - 1] = n;
+    if (rank && rank <= SHOWN_RANKS) documents[rank - 1] = n;
   }
-  return [...found].map((n) => (n === undefined ? null : documentAt(row.data, n)));
+  return [...documents].map((n) => (n === undefined ? null : documentAt(row.data, n)));
 }
 function documentAt(data, n) {
   const here = panel(data),
@@ -238,39 +238,39 @@ function why(row, a, b, lists) {
   const all = [...new Map([...lists[0], ...lists[1]].filter(Boolean).map((d) => [d.n, d])).values()],
     last = 1 + Math.max(...all.flatMap((d) => [d.rank(a), d.rank(b)]));
   const worth = (rank) => 1 / Math.log2(1 + (rank || last)),
-    moved = (d) => (worth(d.rank(a)) - worth(d.rank(b))) * (d.label > 0 ? d.label : -0.1),
-    gain = (d) => Math.abs(moved(d));
+    effect = (d) => (worth(d.rank(a)) - worth(d.rank(b))) * (d.label > 0 ? d.label : -0.1),
+    gain = (d) => Math.abs(effect(d));
   const most = [...all]
     .filter((d) => d.rank(a) !== d.rank(b))
     .sort((p, q) => gain(q) - gain(p))
     .slice(0, 3);
   if (!most.length) return '<p class="why">Both rank the same documents at the same ranks.</p>';
-  const told = names
+  const features = names
     .map((name, i) => ({ name, i, x: x[name] ?? 0, y: y[name] ?? 0 }))
     .filter((f) => f.x || f.y)
     .sort((p, q) => Math.max(q.x, q.y) - Math.max(p.x, p.y))
     .slice(0, 6);
   const sentences = most.map((d) => {
-    const better = moved(d) > 0 ? a : b,
+    const better = effect(d) > 0 ? a : b,
       worse = better === a ? b : a;
-    return `<li><b>${escaped(d.title || d.id)}</b> (label ${d.label}): rank ${d.rank(a) || "none"} for ${escaped(a)}, ${d.rank(b) || "none"} for ${escaped(b)}${gain(d) > 0.02 ? `, in favour of ${escaped(better)}` : ""}.${reason(d, told, better, worse, x, y, a)}</li>`;
+    return `<li><b>${escaped(d.title || d.id)}</b> (label ${d.label}): rank ${d.rank(a) || "none"} for ${escaped(a)}, ${d.rank(b) || "none"} for ${escaped(b)}${gain(d) > 0.02 ? `, in favour of ${escaped(better)}` : ""}.${reason(d, features, better, worse, x, y, a)}</li>`;
   });
   const meter = (v) => `<span class="meter"><i style="width:${Math.round(100 * v)}%"></i></span>${v.toFixed(2)}`,
     share = (v) => (v ? `${(100 * v).toFixed(0)}%` : '<span class="dim">–</span>');
-  const table = told.length
-    ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The most important features and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">importance for ${escaped(a)}</th><th scope="col">for ${escaped(b)}</th>${most.map((d) => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${told.map((f) => `<tr><th scope="row">${escaped(called(f.name))}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map((d) => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">Values are scaled from the minimum (0) to the maximum (1) of the query's list.</p>`
+  const table = features.length
+    ? `<div class="scroll" tabindex="0" role="region" aria-label="Features of these documents"><table><caption class="hidden">The most important features and their values in these documents</caption><thead><tr><th scope="col" class="name">Feature</th><th scope="col">importance for ${escaped(a)}</th><th scope="col">for ${escaped(b)}</th>${most.map((d) => `<th scope="col">${escaped((d.title || d.id).slice(0, 26))}</th>`).join("")}</tr></thead><tbody>${features.map((f) => `<tr><th scope="row">${escaped(called(f.name))}</th><td>${share(f.x)}</td><td>${share(f.y)}</td>${most.map((d) => `<td>${meter(d.features[f.i])}</td>`).join("")}</tr>`).join("")}</tbody></table></div><p class="note">Values are scaled from the minimum (0) to the maximum (1) of the query's list.</p>`
     : "";
   return `<div class="why"><h3>Why</h3><ul>${sentences.join("")}</ul>${table}</div>`;
 }
-function reason(d, told, better, worse, x, y, a) {
-  const [own, other] = better === a ? [x, y] : [y, x],
+function reason(d, features, better, worse, x, y, a) {
+  const [preferred, other] = better === a ? [x, y] : [y, x],
     sign = d.label > 0 ? 1 : -1;
-  const best = [...told]
-    .map((f) => ({ ...f, pull: ((own[f.name] ?? 0) - (other[f.name] ?? 0)) * (d.features[f.i] - 0.5) * sign }))
+  const best = [...features]
+    .map((f) => ({ ...f, pull: ((preferred[f.name] ?? 0) - (other[f.name] ?? 0)) * (d.features[f.i] - 0.5) * sign }))
     .sort((p, q) => q.pull - p.pull)[0];
   if (!best || best.pull <= 0.005) return "";
-  const mine = own[best.name] ?? 0,
-    theirs = other[best.name] ?? 0,
-    [who, more, less] = mine >= theirs ? [better, mine, theirs] : [worse, theirs, mine];
+  const first = preferred[best.name] ?? 0,
+    second = other[best.name] ?? 0,
+    [who, more, less] = first >= second ? [better, first, second] : [worse, second, first];
   return ` ${escaped(who)} weights ${escaped(called(best.name))} more (${(100 * more).toFixed(0)}% against ${(100 * less).toFixed(0)}%), which is ${d.features[best.i] > 0.5 ? "high" : "low"} here (${d.features[best.i].toFixed(2)}).`;
 }

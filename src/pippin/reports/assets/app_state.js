@@ -58,11 +58,11 @@ async function decodeAll(record) {
 }
 // Return whether parts of a panel are decoded; otherwise decode them and then call `then`. Until then, the body has the
 // attribute data-coming.
-let coming = 0;
+let pending = 0;
 function ensureDecoded(record, names, then) {
   const packed = names.filter((name) => isEncoded(record[name]));
   if (!packed.length) return true;
-  document.body.dataset.coming = ++coming;
+  document.body.dataset.coming = ++pending;
   Promise.all(
     packed.map(async (name) => {
       record[name] = await decode(record[name]);
@@ -70,7 +70,7 @@ function ensureDecoded(record, names, then) {
   )
     .then(then)
     .then(() => {
-      if (!--coming) delete document.body.dataset.coming;
+      if (!--pending) delete document.body.dataset.coming;
     });
   return false;
 }
@@ -116,15 +116,15 @@ const VALID = {
   pairs: ["", "open"],
 };
 function readHash() {
-  const given = new URLSearchParams(location.hash.slice(1));
+  const parameters = new URLSearchParams(location.hash.slice(1));
   for (const key of Object.keys(DEFAULTS)) {
-    const value = given.get(key);
+    const value = parameters.get(key);
     state[key] = value !== null && (VALID[key]?.includes(value) ?? true) ? value : DEFAULTS[key];
   }
 }
 function writeHash() {
-  const kept = Object.entries(state).filter(([key, value]) => value !== DEFAULTS[key]);
-  const hash = new URLSearchParams(kept).toString();
+  const changed = Object.entries(state).filter(([key, value]) => value !== DEFAULTS[key]);
+  const hash = new URLSearchParams(changed).toString();
   history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search);
 }
 
@@ -140,36 +140,36 @@ const means = () => (state.data === ALL ? whole() : panel(state.data)).means;
 const mean = (ranker, t = tool(), m = measure()) => means().at(t, m, index(ranker));
 // Cache of values by data set, training convention, tool and measure.
 const memory = new Map();
-function remembered(what, t, m, make) {
+function cached(what, t, m, make) {
   const key = `${what} ${t} ${m} ${state.convention} ${state.data}`;
   if (!memory.has(key)) memory.set(key, make());
   return memory.get(key);
 }
 const present = (t = tool(), m = measure()) =>
-  remembered("present", t, m, () => BENCH.rankers.filter((r) => !Number.isNaN(mean(r, t, m))));
+  cached("present", t, m, () => BENCH.rankers.filter((r) => !Number.isNaN(mean(r, t, m))));
 const wins = (ranker, t = tool(), m = measure()) => whole().wins.at(t, m, index(ranker));
 // Order by winning number and then mean over all data sets; by mean on one.
 const ahead = (t, m) => (x, y) =>
   (state.data === ALL ? wins(y, t, m) - wins(x, t, m) : 0) || mean(y, t, m) - mean(x, t, m) || index(x) - index(y);
 const level = (x, y, t, m) =>
   mean(x, t, m) === mean(y, t, m) && (state.data !== ALL || wins(x, t, m) === wins(y, t, m));
-const ranked = (t = tool(), m = measure()) => remembered("ranked", t, m, () => [...present(t, m)].sort(ahead(t, m)));
+const ranked = (t = tool(), m = measure()) => cached("ranked", t, m, () => [...present(t, m)].sort(ahead(t, m)));
 // ranker → rank; ties share the better rank
 const places = (t = tool(), m = measure()) =>
-  remembered("places", t, m, () => {
+  cached("places", t, m, () => {
     const order = ranked(t, m),
-      found = {};
+      ranks = {};
     order.forEach((r, i) => {
-      found[r] = i && level(order[i - 1], r, t, m) ? found[order[i - 1]] : i + 1;
+      ranks[r] = i && level(order[i - 1], r, t, m) ? ranks[order[i - 1]] : i + 1;
     });
-    return found;
+    return ranks;
   });
 const seconds = (data, ranker) => panel(data).costs[ranker]?.select_seconds ?? NaN;
 const parts = (text) => {
   const [family, cutoff] = text.split("@");
   return { family, cutoff: cutoff ?? "" };
 };
-const own = (name) => BENCH.conventions_of[name];
+const conventionOf = (name) => BENCH.conventions_of[name];
 // The tools of the selected group, plus the base tool and the selected tool.
 const shownTools = () => {
   const group = BENCH.groups.find((g) => g.name === state.group);
@@ -191,8 +191,8 @@ function drawSwitches() {
     option(
       t,
       t === BENCH.tool
-        ? `${t} (${own(t).title})`
-        : [t, [own(t).title === t ? "" : own(t).title, own(t).version].filter(Boolean).join(" ")].join(" · "),
+        ? `${t} (${conventionOf(t).title})`
+        : [t, [conventionOf(t).title === t ? "" : conventionOf(t).title, conventionOf(t).version].filter(Boolean).join(" ")].join(" · "),
       state.tool,
     );
   $("tool").innerHTML =
@@ -230,7 +230,7 @@ function drawSwitches() {
 }
 // A tool in one line: title, version, and the axes on which it differs from the base tool.
 function about(name) {
-  const { title, version, axes } = own(name),
+  const { title, version, axes } = conventionOf(name),
     others = axes.filter((a) => a[3]).map((a) => `${a[0]} ${a[1]}`);
   return `${name}: ${title}${version && `, version ${version}`}. ${name === BENCH.tool ? "Other tools are compared with it." : others.length ? `Differs on ${others.join(", ")}.` : `Same convention as ${BENCH.tool}.`}`;
 }

@@ -1,6 +1,6 @@
 // Tools: ranks under each, agreement, and the contributions of axes to a difference.
 const share = (v) => (Math.abs(v) < 5e-5 ? "≈ 0" : signed(v)); // smaller than four decimals
-const near = new IntersectionObserver(
+const visibility = new IntersectionObserver(
   (entries) => {
     for (const e of entries) if (e.isIntersecting && e.target.waiting) e.target.waiting();
   },
@@ -9,7 +9,7 @@ const near = new IntersectionObserver(
 // A figure off screen is drawn when it comes near; its height is reserved, so that the page does not shift.
 // All are measured at once after the page is written, because each measurement forces a layout.
 // The others are drawn when the browser is idle, so that captures of the full page and prints have all figures.
-const due = new Set();
+const queued = new Set();
 const whenIdle = window.requestIdleCallback ?? ((act) => setTimeout(act, 200));
 function drawRest() {
   const place = [...document.querySelectorAll(".figure")].find((figure) => figure.waiting && figure.clientWidth);
@@ -24,20 +24,20 @@ function draw(id, kind, rows, options) {
     place.waiting = null;
     charts.draw(place, kind, rows(), options);
   };
-  place.room = charts.room(kind, options);
-  if (!due.size) queueMicrotask(drawDue);
-  due.add(place);
+  place.estimatedHeight = charts.estimateHeight(kind, options);
+  if (!queued.size) queueMicrotask(drawDue);
+  queued.add(place);
 }
 function drawDue() {
-  const measured = [...due].map((place) => [place, place.getBoundingClientRect()]);
-  due.clear();
+  const measured = [...queued].map((place) => [place, place.getBoundingClientRect()]);
+  queued.clear();
   for (const [place, box] of measured) {
     place.wide = box.width;
     if (box.width && box.top < innerHeight + 300 && box.bottom > -300) place.waiting();
     else {
-      if (!place.firstElementChild) place.style.minHeight = `${place.room}px`;
-      near.unobserve(place);
-      near.observe(place);
+      if (!place.firstElementChild) place.style.minHeight = `${place.estimatedHeight}px`;
+      visibility.unobserve(place);
+      visibility.observe(place);
     }
   }
   whenIdle(drawRest);
@@ -45,30 +45,30 @@ function drawDue() {
 // The best system of the selected tool, and its mean under every tool.
 function drawSpread() {
   const best = ranked()[0] ?? BENCH.rankers[0],
-    several = state.data === ALL,
-    given = BENCH.tools
+    isOverall = state.data === ALL,
+    means = BENCH.tools
       .map((name, t) => ({ name, value: mean(best, t), tip: `${name}: ${four(mean(best, t))}` }))
       .filter((r) => !Number.isNaN(r.value));
-  $("spread-card").hidden = given.length < 2;
-  if (given.length < 2) return;
-  const [low, high] = [Math.min, Math.max].map((end) => four(end(...given.map((r) => r.value)))),
-    numbers = new Set(given.map((r) => four(r.value))).size,
-    of = `${several ? "Mean " : ""}${state.measure} of ${best}`,
-    where = several ? "all data sets" : state.data;
+  $("spread-card").hidden = means.length < 2;
+  if (means.length < 2) return;
+  const [low, high] = [Math.min, Math.max].map((end) => four(end(...means.map((r) => r.value)))),
+    numbers = new Set(means.map((r) => four(r.value))).size,
+    of = `${isOverall ? "Mean " : ""}${state.measure} of ${best}`,
+    where = isOverall ? "all data sets" : state.data;
   $("spread-title").textContent =
-    `One ranking, ${given.length} tools, ${numbers === 1 ? "one value" : `${numbers} values`}`;
+    `One ranking, ${means.length} tools, ${numbers === 1 ? "one value" : `${numbers} values`}`;
   $("spread-words").textContent = numbers === 1 ? `${of}: ${low} under every tool.` : `${of}: from ${low} to ${high}.`;
-  draw("spread", "spread", () => given, {
+  draw("spread", "spread", () => means, {
     chosen: state.tool,
-    label: `${of} on ${where} under ${given.length} tools: from ${low} to ${high}`,
+    label: `${of} on ${where} under ${means.length} tools: from ${low} to ${high}`,
   });
 }
 function drawTools() {
   const where = state.data || "all data sets",
-    shown = shownTools();
+    tools = shownTools();
   if ($("across")) {
     const rows = () =>
-      shown.flatMap((t) => {
+      tools.flatMap((t) => {
         const i = BENCH.tools.indexOf(t),
           place = places(i),
           order = ranked(i);
@@ -82,23 +82,23 @@ function drawTools() {
         }));
       });
     draw("across", "across", rows, {
-      columns: shown,
+      columns: tools,
       chosen: state.tool,
       places: state.across === "place",
       most: present().length,
       yTitle: state.measure,
       label: `${state.across === "place" ? "Rank" : state.measure} of every ${NOUN} under every tool on ${where}`,
     });
-    drawAgreement(shown);
+    drawAgreement(tools);
     const winner = (t) => ranked(BENCH.tools.indexOf(t))[0],
       here = winner(state.tool),
-      other = shown.filter((t) => winner(t) && winner(t) !== here);
+      other = tools.filter((t) => winner(t) && winner(t) !== here);
     $("tools-words").textContent =
-      shown.length < 2
+      tools.length < 2
         ? "The results have one tool."
         : other.length
-          ? `${state.tool} ranks ${here} first; ${other.length} of ${shown.length} tools rank another ${NOUN} first: ${listed([...new Set(other.map(winner))].map((w) => `${w} (${other.filter((t) => winner(t) === w).join(", ")})`))}.`
-          : `All ${shown.length} tools rank ${here} first.`;
+          ? `${state.tool} ranks ${here} first; ${other.length} of ${tools.length} tools rank another ${NOUN} first: ${listed([...new Set(other.map(winner))].map((w) => `${w} (${other.filter((t) => winner(t) === w).join(", ")})`))}.`
+          : `All ${tools.length} tools rank ${here} first.`;
   }
   if ($("waterfall")) drawReconcile();
 }
@@ -113,13 +113,13 @@ function alike(tools, tau) {
     group.includes(state.tool) ? [state.tool, ...group.filter((t) => t !== state.tool)] : group,
   );
 }
-function drawAgreement(shown) {
+function drawAgreement(tools) {
   const data = state.data || BENCH.data[0],
     here = panel(data),
     of = (table) => (x, y) => here[table].at(measure(), BENCH.tools.indexOf(x), BENCH.tools.indexOf(y)),
     [tau, top] = [of("tau_b"), of("tau_ap_b")],
-    known = shown.filter((t) => !Number.isNaN(tau(t, t))),
-    groups = alike(known, tau),
+    defined = tools.filter((t) => !Number.isNaN(tau(t, t))),
+    groups = alike(defined, tau),
     firsts = groups.map((group) => group[0]);
   const cell = ([row, ...more], [column, ...others]) => ({
     row,
@@ -145,15 +145,15 @@ function drawAgreement(shown) {
   });
   $("agreement-words").textContent =
     groups.length < 2
-      ? `By ${state.measure} on ${data}, all ${known.length} tools give the same leaderboard.`
-      : `By ${state.measure} on ${data}, ${known.length} tools give ${groups.length} different leaderboards. Cells show the rank correlation tau_b; 1 means the same order. Tools with the same leaderboard share a row.`;
+      ? `By ${state.measure} on ${data}, all ${defined.length} tools give the same leaderboard.`
+      : `By ${state.measure} on ${data}, ${defined.length} tools give ${groups.length} different leaderboards. Cells show the rank correlation tau_b; 1 means the same order. Tools with the same leaderboard share a row.`;
 }
 
 // Reconcile: from one tool's value to the other's, and the queries behind each part.
 function explainedMeasure(here) {
-  const known = Object.keys(here.reconcile.measures),
+  const names = Object.keys(here.reconcile.measures),
     { family } = parts(state.measure);
-  return known.includes(state.measure) ? state.measure : (known.find((m) => parts(m).family === family) ?? known[0]);
+  return names.includes(state.measure) ? state.measure : (names.find((m) => parts(m).family === family) ?? names[0]);
 }
 function reconciliation(data, m, ranker, name) {
   const table = panel(data).reconcile.measures[m]?.[ranker],
@@ -175,22 +175,22 @@ function drawReconcile() {
   const r = rankers.includes(state.explained) ? state.explained : rankers[0];
   $("explained").innerHTML = rankers.map((x) => option(x, x, r)).join("");
   $("explained-label").hidden = BENCH.rankers.length < 2;
-  const shown = shownTools().filter((t) => t !== BENCH.tool && reconciliation(data, m, r, t)),
+  const explainable = shownTools().filter((t) => t !== BENCH.tool && reconciliation(data, m, r, t)),
     differs = (t) => {
-      const found = reconciliation(data, m, r, t);
-      return Math.abs(found.after - found.before);
+      const explanation = reconciliation(data, m, r, t);
+      return Math.abs(explanation.after - explanation.before);
     };
-  const name = shown.includes(state.explain)
+  const name = explainable.includes(state.explain)
     ? state.explain
-    : shown.includes(state.tool)
+    : explainable.includes(state.tool)
       ? state.tool
-      : [...shown].sort((x, y) => differs(y) - differs(x))[0];
+      : [...explainable].sort((x, y) => differs(y) - differs(x))[0];
   const focused = document.activeElement?.dataset?.tool;
-  $("tool-chips").innerHTML = shown
+  $("tool-chips").innerHTML = explainable
     .map((t) => {
-      const found = reconciliation(data, m, r, t);
-      const far = found.after - found.before,
-        words = Math.abs(far) < 5e-5 ? '<span title="the same value">=</span>' : signed(far);
+      const explanation = reconciliation(data, m, r, t);
+      const difference = explanation.after - explanation.before,
+        words = Math.abs(difference) < 5e-5 ? '<span title="the same value">=</span>' : signed(difference);
       return `<button type="button" data-tool="${escaped(t)}" aria-pressed="${t === name}">${escaped(t)} <small>${words}</small></button>`;
     })
     .join("");
@@ -199,26 +199,26 @@ function drawReconcile() {
   drawWaterfall(data, m, r, name);
 }
 function drawWaterfall(data, m, r, name) {
-  const found = reconciliation(data, m, r, name),
+  const explanation = reconciliation(data, m, r, name),
     axes = panel(data).reconcile.axes,
     queries = panel(data).queries,
-    shares = found.shares.filter((s) => Math.abs(s[1]) >= 5e-7);
+    shares = explanation.shares.filter((s) => Math.abs(s[1]) >= 5e-7);
   $("waterfall-title").textContent = `From ${BENCH.tool} to ${name}`;
-  const far = found.after - found.before,
-    what = EXPLAINS ? `${m} of ${r}` : `${m} of ${r} on ${data}`,
-    elsewhere = m === state.measure ? "" : ` (shown for ${m})`;
+  const difference = explanation.after - explanation.before,
+    subject = EXPLAINS ? `${m} of ${r}` : `${m} of ${r} on ${data}`,
+    measureNote = m === state.measure ? "" : ` (shown for ${m})`;
   $("waterfall-words").textContent = shares.length
-    ? `${what}: ${four(found.before)} under ${BENCH.tool}, ${four(found.after)} under ${name}, difference ${signed(far)}${elsewhere}. Each bar is the contribution of one axis; click it to see the queries.`
-    : `${what}: ${four(found.before)} under both${elsewhere}.`;
-  let at = found.before;
+    ? `${subject}: ${four(explanation.before)} under ${BENCH.tool}, ${four(explanation.after)} under ${name}, difference ${signed(difference)}${measureNote}. Each bar is the contribution of one axis; click it to see the queries.`
+    : `${subject}: ${four(explanation.before)} under both${measureNote}.`;
+  let at = explanation.before;
   const steps = [
     {
       name: BENCH.tool,
       from: 0,
-      to: found.before,
+      to: explanation.before,
       total: true,
-      words: four(found.before),
-      tip: `${BENCH.tool}: ${four(found.before)}`,
+      words: four(explanation.before),
+      tip: `${BENCH.tool}: ${four(explanation.before)}`,
     },
     ...shares.map(([axis, value, fact]) => {
       const from = at;
@@ -232,7 +232,7 @@ function drawWaterfall(data, m, r, name) {
         tip: `${axes[axis]}: ${signed(value)}${fact ? `\n${fact}` : ""}`,
       };
     }),
-    { name, from: 0, to: found.after, total: true, words: four(found.after), tip: `${name}: ${four(found.after)}` },
+    { name, from: 0, to: explanation.after, total: true, words: four(explanation.after), tip: `${name}: ${four(explanation.after)}` },
   ];
   const part = shares.find((s) => String(s[0]) === state.part) ?? shares[0];
   draw("waterfall", "waterfall", () => steps, {
@@ -247,8 +247,8 @@ function drawWaterfall(data, m, r, name) {
 // A query behind a part; links to its ranked lists if the page has them.
 function carrier(data, q, value, queries) {
   const name = escaped(queryName(data, q, queries)),
-    shown = $("queries") ? `<button type="button" class="open-query" data-query="${q}">${name}</button>` : name;
-  return `<li><span>${shown}</span> <span class="dim">${signed(value)}</span></li>`;
+    label = $("queries") ? `<button type="button" class="open-query" data-query="${q}">${name}</button>` : name;
+  return `<li><span>${label}</span> <span class="dim">${signed(value)}</span></li>`;
 }
 const queryName = (data, q, queries) => {
   const words = panel(data).query_texts?.[q];
@@ -257,18 +257,18 @@ const queryName = (data, q, queries) => {
 
 // Conventions: the axes on which the selected tool differs, and all its axes.
 function drawConvention() {
-  const mine = own(state.tool),
-    base = own(BENCH.tool).axes,
-    others = mine.axes.filter((axis) => axis[3]).length,
+  const selected = conventionOf(state.tool),
+    base = conventionOf(BENCH.tool).axes,
+    differing = selected.axes.filter((axis) => axis[3]).length,
     isBase = state.tool === BENCH.tool;
-  const differs = others
-    ? ` It differs from ${BENCH.tool} on ${others === 1 ? "one axis" : `${others} axes`}.`
+  const differs = differing
+    ? ` It differs from ${BENCH.tool} on ${differing === 1 ? "one axis" : `${differing} axes`}.`
     : ` It agrees with ${BENCH.tool} on all axes.`;
   $("convention-words").textContent =
-    `${state.tool} is ${mine.title}${mine.version && `, version ${mine.version}`} (${mine.source}).${isBase ? "" : differs}`;
+    `${state.tool} is ${selected.title}${selected.version && `, version ${selected.version}`} (${selected.source}).${isBase ? "" : differs}`;
   const line = ([axis, value, meaning, other], i) =>
     `<tr${other ? ' class="other"' : ""}><th scope="row">${escaped(axis)}</th><td>${escaped(value)}</td>${isBase ? "" : `<td>${escaped(base[i][1])}</td>`}<td>${escaped(meaning)}</td></tr>`;
-  const lines = mine.axes.map(line),
+  const lines = selected.axes.map(line),
     heads = ["Axis", ...(isBase ? ["Choice"] : [state.tool, BENCH.tool]), "Meaning"];
   const fill = (id, rows) => {
     $(id).tHead.innerHTML = `<tr>${heads.map((head) => `<th scope="col">${escaped(head)}</th>`).join("")}</tr>`;
@@ -276,13 +276,13 @@ function drawConvention() {
   };
   fill(
     "axes",
-    lines.filter((_, i) => mine.axes[i][3]),
+    lines.filter((_, i) => selected.axes[i][3]),
   );
   fill("all-axes", lines);
-  $("axes").hidden = !others;
-  document.querySelector('[data-saves="axes"] .save').hidden = !others;
+  $("axes").hidden = !differing;
+  document.querySelector('[data-saves="axes"] .save').hidden = !differing;
   $("all-axes-box").hidden = !lines.length;
   $("all-axes-words").textContent = `All ${lines.length} axes of ${state.tool}`;
-  const told = [...mine.variants, ...mine.traps].map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
-  $("traps").textContent = told.join(" ");
+  const sentences = [...selected.variants, ...selected.traps].map((words) => `${words[0].toUpperCase()}${words.slice(1)}.`);
+  $("traps").textContent = sentences.join(" ");
 }

@@ -53,7 +53,7 @@ const charts = (() => {
   // Width of text in the current font, which differs between machines.
   const pen = document.createElement("canvas").getContext("2d"),
     measured = new Map();
-  function long(words, font = FONT) {
+  function textWidth(words, font = FONT) {
     const key = `${font}|${words}`;
     if (!measured.has(key)) {
       pen.font = font;
@@ -61,12 +61,12 @@ const charts = (() => {
     }
     return measured.get(key);
   }
-  const widest = (words) => Math.max(0, ...words.map((w) => long(w)));
-  function short(words, room) {
-    let kept = String(words);
-    if (long(kept) <= room) return kept;
-    while (kept.length > 2 && long(kept + "…") > room) kept = kept.slice(0, -1);
-    return kept + "…";
+  const widest = (words) => Math.max(0, ...words.map((w) => textWidth(w)));
+  function short(words, maxWidth) {
+    let clipped = String(words);
+    if (textWidth(clipped) <= maxWidth) return clipped;
+    while (clipped.length > 2 && textWidth(clipped + "…") > maxWidth) clipped = clipped.slice(0, -1);
+    return clipped + "…";
   }
 
   // Scales
@@ -77,34 +77,34 @@ const charts = (() => {
     const raw = (to - from) / about,
       power = 10 ** Math.floor(Math.log10(raw)),
       step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
-    const found = [];
+    const values = [];
     for (let at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; at++)
-      found.push(Number((at * step).toPrecision(12)));
-    return found;
+      values.push(Number((at * step).toPrecision(12)));
+    return values;
   }
-  const marks = (room) => Math.max(3, Math.round(room / 130)); // about how many numbers an axis has room for
+  const marks = (length) => Math.max(3, Math.round(length / 130)); // about how many numbers fit on an axis
   const plain = (v) => String(Number(v.toPrecision(6))).replace("-", MINUS);
   function span(values, zero, pad = 0.06) {
-    const known = values.filter((v) => v !== null && !Number.isNaN(v));
-    if (!known.length) return [0, 1];
-    let [low, high] = [Math.min(...known), Math.max(...known)];
+    const numbers = values.filter((v) => v !== null && !Number.isNaN(v));
+    if (!numbers.length) return [0, 1];
+    let [low, high] = [Math.min(...numbers), Math.max(...numbers)];
     if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
-    const room = (high - low || Math.abs(high) || 1) * pad;
-    return [zero && low === 0 ? 0 : low - room, zero && high === 0 ? 0 : high + room];
+    const padding = (high - low || Math.abs(high) || 1) * pad;
+    return [zero && low === 0 ? 0 : low - padding, zero && high === 0 ? 0 : high + padding];
   }
 
   // Positions of labels: as near to the wanted ones as possible without overlap.
-  function apart(wanted, gap, top, bottom) {
-    const order = wanted.map((y, i) => [y, i]).sort((a, b) => a[0] - b[0]),
-      at = order.map((o) => o[0]);
-    const step = Math.min(gap, (bottom - top) / Math.max(1, at.length - 1));
-    for (let i = 0; i < at.length; i++) at[i] = Math.max(at[i], i ? at[i - 1] + step : top);
-    for (let i = at.length - 1; i >= 0; i--) at[i] = Math.min(at[i], i < at.length - 1 ? at[i + 1] - step : bottom);
-    const found = [];
+  function separate(targets, gap, top, bottom) {
+    const order = targets.map((y, i) => [y, i]).sort((a, b) => a[0] - b[0]),
+      placed = order.map((o) => o[0]);
+    const step = Math.min(gap, (bottom - top) / Math.max(1, placed.length - 1));
+    for (let i = 0; i < placed.length; i++) placed[i] = Math.max(placed[i], i ? placed[i - 1] + step : top);
+    for (let i = placed.length - 1; i >= 0; i--) placed[i] = Math.min(placed[i], i < placed.length - 1 ? placed[i + 1] - step : bottom);
+    const positions = [];
     order.forEach(([, i], n) => {
-      found[i] = at[n];
+      positions[i] = placed[n];
     });
-    return found;
+    return positions;
   }
 
   // Tooltips.
@@ -115,36 +115,36 @@ const charts = (() => {
   function listen(place) {
     if (place.listening) return;
     place.listening = true;
-    const box = () => {
-      const made = document.getElementById("tip") ?? document.createElement("div");
-      if (made.isConnected) return made;
-      Object.assign(made, { id: "tip", className: "pippin tip", hidden: true });
-      made.setAttribute("aria-hidden", "true"); // screen readers read the label of the figure and can save its rows as CSV
-      return document.body.appendChild(made);
+    const tooltipElement = () => {
+      const element = document.getElementById("tip") ?? document.createElement("div");
+      if (element.isConnected) return element;
+      Object.assign(element, { id: "tip", className: "pippin tip", hidden: true });
+      element.setAttribute("aria-hidden", "true"); // screen readers read the label of the figure and can save its rows as CSV
+      return document.body.appendChild(element);
     };
     place.addEventListener("pointermove", (e) => {
       const on = e.target.closest?.("[data-tip]"),
-        shown = box(),
+        tooltip = tooltipElement(),
         series = e.target.closest?.("[data-series]")?.dataset.series;
       for (const part of place.querySelectorAll("[data-series]"))
         part.classList.toggle("faded", series !== undefined && part.dataset.series !== series);
-      shown.hidden = !on;
+      tooltip.hidden = !on;
       if (!on) return;
-      if (shown.textContent !== on.dataset.tip) shown.textContent = on.dataset.tip;
-      const right = e.clientX + shown.offsetWidth + 24 > innerWidth;
-      shown.style.left = `${Math.max(4, right ? e.clientX - shown.offsetWidth - 14 : e.clientX + 14)}px`;
-      shown.style.top = `${Math.max(4, Math.min(e.clientY + 14, innerHeight - shown.offsetHeight - 8))}px`;
+      if (tooltip.textContent !== on.dataset.tip) tooltip.textContent = on.dataset.tip;
+      const right = e.clientX + tooltip.offsetWidth + 24 > innerWidth;
+      tooltip.style.left = `${Math.max(4, right ? e.clientX - tooltip.offsetWidth - 14 : e.clientX + 14)}px`;
+      tooltip.style.top = `${Math.max(4, Math.min(e.clientY + 14, innerHeight - tooltip.offsetHeight - 8))}px`;
     });
     place.addEventListener("pointerleave", () => {
-      box().hidden = true;
+      tooltipElement().hidden = true;
       for (const part of place.querySelectorAll(".faded")) part.classList.remove("faded");
     });
   }
 
   // Width of a container: measured with all others, or its current width.
-  const wideOf = (place) => place.wide || place.clientWidth || 640;
+  const widthOf = (place) => place.wide || place.clientWidth || 640;
   function frame(place, height, label) {
-    const width = Math.max(240, wideOf(place));
+    const width = Math.max(240, widthOf(place));
     const root = make("svg", {
       width,
       height,
@@ -172,7 +172,7 @@ const charts = (() => {
       );
     if (title) root.append(text(left, 11, title, { class: "title" }));
   }
-  const turned = (x, y, words, more = {}) =>
+  const rotatedText = (x, y, words, more = {}) =>
     make(
       "text",
       {
@@ -190,16 +190,16 @@ const charts = (() => {
   // The tick values whose labels do not overlap; the last is always kept.
   const clear = (values, scale) =>
     values.reduceRight(
-      (kept, v) =>
-        kept.length && scale(kept[0]) - scale(v) < plain(v).length * 5 + plain(kept[0]).length * 5
-          ? kept
-          : [v, ...kept],
+      (labelled, v) =>
+        labelled.length && scale(labelled[0]) - scale(v) < plain(v).length * 5 + plain(labelled[0]).length * 5
+          ? labelled
+          : [v, ...labelled],
       [],
     );
   // Default heights.
   const HEIGHTS = { lines: 400, across: 320, points: 400, differences: 220, spread: 160 };
   // Approximate height of a figure that is not drawn yet, so that the page does not shift.
-  const room = (kind, options) =>
+  const estimateHeight = (kind, options) =>
     kind === "matrix"
       ? 30 * options.rows.length + 80
       : (options.height ??
@@ -208,15 +208,15 @@ const charts = (() => {
   function lines(place, rows, options) {
     const names = seriesOf(rows),
       mark = marksOf({ ...options, order: options.order ?? names }),
-      narrow = wideOf(place) < 420;
+      narrow = widthOf(place) < 420;
     const labels = names.length > 1,
-      room = labels ? Math.min(widest(names) + 22, narrow ? 96 : 170) : 14;
+      labelWidth = labels ? Math.min(widest(names) + 22, narrow ? 96 : 170) : 14;
     const { root, width, height } = frame(
       place,
       Math.max(options.height ?? HEIGHTS.lines, labels ? names.length * GAP + 70 : 0),
       options.label,
     );
-    const [left, right, top, bottom] = [50, width - room, 24, height - 42],
+    const [left, right, top, bottom] = [50, width - labelWidth, 24, height - 42],
       xs = [...new Set(rows.map((r) => r.x))].sort((a, b) => a - b);
     const [low, high] = span(
         rows.flatMap((r) => [r.y, r.low ?? r.y, r.high ?? r.y]),
@@ -237,34 +237,34 @@ const charts = (() => {
       options.xTitle ?? "cutoff",
     );
     const ends = names.map((n) => rows.filter((r) => r.series === n).reduce((a, b) => (b.x > a.x ? b : a))),
-      at = apart(
+      at = separate(
         ends.map((r) => y(r.y)),
         GAP,
         top + 2,
         bottom + 8,
       );
     names.forEach((name, i) => {
-      const own = rows.filter((r) => r.series === name).sort((a, b) => a.x - b.x),
+      const points = rows.filter((r) => r.series === name).sort((a, b) => a.x - b.x),
         stroke = mark(name),
         pale = options.strong && !options.strong.includes(name),
         group = make("g", { "data-series": name, class: `series${pale ? " pale" : options.strong ? " strong" : ""}` });
-      for (const r of own)
+      for (const r of points)
         if (r.low !== undefined) group.append(line(x(r.x), y(r.low), x(r.x), y(r.high), "whisker", { stroke }));
       group.append(
         make("path", {
-          d: "M" + own.map((r) => `${x(r.x).toFixed(1)},${y(r.y).toFixed(1)}`).join("L"),
+          d: "M" + points.map((r) => `${x(r.x).toFixed(1)},${y(r.y).toFixed(1)}`).join("L"),
           class: "line",
           stroke,
         }),
       );
-      for (const r of own)
+      for (const r of points)
         group.append(
           tip(make("circle", { cx: x(r.x).toFixed(1), cy: y(r.y).toFixed(1), r: 3.2, fill: stroke }), r.tip),
         );
       if (labels)
         group.append(
           line(x(ends[i].x) + 4, y(ends[i].y), right + 8, at[i], "leader", { stroke }),
-          text(right + 11, at[i] + 4, short(name, room - 12), { class: "name" }),
+          text(right + 11, at[i] + 4, short(name, labelWidth - 12), { class: "name" }),
         );
       root.append(group);
     });
@@ -276,24 +276,24 @@ const charts = (() => {
     const names = seriesOf(rows),
       columns = options.columns.filter((c) => rows.some((r) => r.column === c)),
       mark = marksOf(options),
-      ranked = options.places;
-    const wide = wideOf(place),
-      side = Math.min(widest(names) + 34, wide < 480 ? 92 : 150),
+      showsRanks = options.places;
+    const available = widthOf(place),
+      side = Math.min(widest(names) + 34, available < 480 ? 92 : 150),
       foot = Math.min(110, widest(columns) * 0.8 + 18);
     const { root, width, height } = frame(
       place,
-      Math.max(options.height ?? HEIGHTS.across, names.length * (ranked ? 21 : GAP) + foot + 34),
+      Math.max(options.height ?? HEIGHTS.across, names.length * (showsRanks ? 21 : GAP) + foot + 34),
       options.label,
     );
-    const narrow = wide < 480,
+    const narrow = available < 480,
       [left, right, top, bottom] = [
-        ranked && !narrow ? side : ranked ? 30 : 50,
+        showsRanks && !narrow ? side : showsRanks ? 30 : 50,
         width - side,
-        ranked ? 16 : 24,
+        showsRanks ? 16 : 24,
         height - foot,
       ];
-    const [low, high] = ranked ? [1, Math.max(2, options.most)] : span(rows.map((r) => r.y)),
-      y = ranked ? linear(1, high, top + 6, bottom - 10) : linear(low, high, bottom, top);
+    const [low, high] = showsRanks ? [1, Math.max(2, options.most)] : span(rows.map((r) => r.y)),
+      y = showsRanks ? linear(1, high, top + 6, bottom - 10) : linear(low, high, bottom, top);
     const x = (at) =>
       columns.length < 2 ? (left + right) / 2 : left + 12 + (at * (right - left - 24)) / (columns.length - 1);
     const every = Math.ceil((12 * columns.length) / (right - left)); // skip labels that would overlap
@@ -310,20 +310,20 @@ const charts = (() => {
           }),
           i % every && c !== options.chosen
             ? null
-            : turned(x(i) + 3, bottom + 14, c, {
+            : rotatedText(x(i) + 3, bottom + 14, c, {
                 class: `tick column-name${c === options.chosen ? " chosen" : ""}`,
                 "data-column": c,
               }),
         ].filter(Boolean),
       ),
     );
-    if (!ranked) leftAxis(root, y, ticks(low, high, 5), left, right, options.yTitle);
+    if (!showsRanks) leftAxis(root, y, ticks(low, high, 5), left, right, options.yTitle);
     const ends = [0, columns.length - 1].map((at) =>
       names.map((n) => rows.find((r) => r.series === n && r.column === columns[at])),
     );
-    const stands = ends.map((own) =>
-      apart(
-        own.map((r) => (r ? y(r.y) : bottom)),
+    const labelHeights = ends.map((endRows) =>
+      separate(
+        endRows.map((r) => (r ? y(r.y) : bottom)),
         GAP,
         top,
         bottom,
@@ -331,41 +331,41 @@ const charts = (() => {
     );
     // If some series change their rank, fade those that never do.
     const moves = (name) => new Set(rows.filter((r) => r.series === name).map((r) => r.y)).size > 1,
-      moving = ranked ? names.filter(moves) : names,
+      moving = showsRanks ? names.filter(moves) : names,
       pale = (name) => moving.length > 0 && !moving.includes(name);
     names.forEach((name, i) => {
-      const own = columns
+      const ownRows = columns
           .map((c, at) => [at, rows.find((r) => r.series === name && r.column === c)])
           .filter((o) => o[1]),
         stroke = mark(name);
       const group = make("g", { "data-series": name, class: pale(name) ? "series pale" : "series" }),
-        points = own.map(([at, r]) => [x(at), y(r.y)]);
+        points = ownRows.map(([at, r]) => [x(at), y(r.y)]);
       const path = points
         .map(([px, py], n) => {
           if (!n) return `M${px.toFixed(1)},${py.toFixed(1)}`;
           const [qx, qy] = points[n - 1],
             half = ((px + qx) / 2).toFixed(1);
-          return ranked
+          return showsRanks
             ? `C${half},${qy.toFixed(1)} ${half},${py.toFixed(1)} ${px.toFixed(1)},${py.toFixed(1)}`
             : `L${px.toFixed(1)},${py.toFixed(1)}`;
         })
         .join("");
-      group.append(make("path", { d: path, class: ranked ? "line bump" : "line", stroke }));
-      own.forEach(([, r], n) =>
+      group.append(make("path", { d: path, class: showsRanks ? "line bump" : "line", stroke }));
+      ownRows.forEach(([, r], n) =>
         group.append(
           tip(
             make("circle", {
               cx: points[n][0].toFixed(1),
               cy: points[n][1].toFixed(1),
-              r: ranked ? 4.5 : 3.2,
+              r: showsRanks ? 4.5 : 3.2,
               fill: stroke,
             }),
             r.tip,
           ),
         ),
       );
-      const [first, last] = ends.map((own) => own[i]);
-      if (ranked && first)
+      const [first, last] = ends.map((endRows) => endRows[i]);
+      if (showsRanks && first)
         group.append(
           text(
             left - 4,
@@ -376,11 +376,11 @@ const charts = (() => {
         );
       if (last)
         group.append(
-          ...(ranked
+          ...(showsRanks
             ? [text(right + 4, y(last.y) + 4, `${last.place ?? last.y}  ${short(name, side - 34)}`, { class: "name" })]
             : [
-                line(x(columns.length - 1) + 4, y(last.y), right + 8, stands[1][i], "leader", { stroke }),
-                text(right + 11, stands[1][i] + 4, short(name, side - 12), { class: "name" }),
+                line(x(columns.length - 1) + 4, y(last.y), right + 8, labelHeights[1][i], "leader", { stroke }),
+                text(right + 11, labelHeights[1][i] + 4, short(name, side - 12), { class: "name" }),
               ]),
         );
       root.append(group);
@@ -394,26 +394,26 @@ const charts = (() => {
       columns = options.columns ?? rows,
       called = (row) => options.called?.[row] ?? row,
       headed = (column) => options.headed?.[column] ?? column,
-      wide = Math.max(240, wideOf(place)),
+      wide = Math.max(240, widthOf(place)),
       side = Math.min(widest(rows.map(called)) + 10, Math.max(150, options.called ? wide * 0.42 : 0)),
       head = Math.min(110, widest(columns.map(headed)) * 0.8 + 16);
-    const few = rows.length <= 8,
-      most = few ? 84 : (options.size ?? (wide > 900 ? 60 : 38)),
+    const isSmall = rows.length <= 8,
+      most = isSmall ? 84 : (options.size ?? (wide > 900 ? 60 : 38)),
       size = Math.max(9, Math.min(most, (wide - side - 6) / columns.length)),
-      tall = Math.max(13, Math.min(size, few ? 42 : 30));
-    const { root } = frame(place, Math.ceil(tall * rows.length + head + 8), options.label),
+      rowHeight = Math.max(13, Math.min(size, isSmall ? 42 : 30));
+    const { root } = frame(place, Math.ceil(rowHeight * rows.length + head + 8), options.label),
       at = new Map(rows.map((r, i) => [r, i])),
       over = new Map(columns.map((c, i) => [c, i]));
-    const told = Math.max(0, ...cells.map((c) => long(c.words ?? "", "10px system-ui, sans-serif"))) <= size - 3; // all or none
+    const showsWords = Math.max(0, ...cells.map((c) => textWidth(c.words ?? "", "10px system-ui, sans-serif"))) <= size - 3; // all or none
     for (const cell of cells) {
       const [i, j] = [at.get(cell.row), over.get(cell.column)];
       if (i === undefined || j === undefined) continue;
       const fill = options.shade(cell.value),
         box = make("rect", {
           x: (side + j * size).toFixed(1),
-          y: (4 + i * tall).toFixed(1),
+          y: (4 + i * rowHeight).toFixed(1),
           width: (size - 1).toFixed(1),
-          height: (tall - 1).toFixed(1),
+          height: (rowHeight - 1).toFixed(1),
           rx: 2,
           fill: fill.colour,
           "fill-opacity": fill.opacity,
@@ -422,10 +422,10 @@ const charts = (() => {
           "data-column": cell.column,
         });
       root.append(tip(box, cell.tip));
-      if (told && cell.words)
+      if (showsWords && cell.words)
         root.append(
-          text(side + j * size + size / 2 - 0.5, 4 + i * tall + tall / 2 + 3.5, cell.words, {
-            class: few ? "cell-words large" : "cell-words",
+          text(side + j * size + size / 2 - 0.5, 4 + i * rowHeight + rowHeight / 2 + 3.5, cell.words, {
+            class: isSmall ? "cell-words large" : "cell-words",
             "text-anchor": "middle",
             style: `fill:${fill.ink}`,
             "pointer-events": "none",
@@ -435,7 +435,7 @@ const charts = (() => {
     rows.forEach((r, i) =>
       root.append(
         tip(
-          text(side - 6, 4 + i * tall + tall / 2 + 4, short(called(r), side - 8), {
+          text(side - 6, 4 + i * rowHeight + rowHeight / 2 + 4, short(called(r), side - 8), {
             class: `tick${r === options.chosen ? " chosen" : ""}`,
             "text-anchor": "end",
             "data-column": r,
@@ -446,7 +446,7 @@ const charts = (() => {
     );
     columns.forEach((c, j) =>
       root.append(
-        turned(side + j * size + size / 2 + 3, tall * rows.length + 18, headed(c), {
+        rotatedText(side + j * size + size / 2 + 3, rowHeight * rows.length + 18, headed(c), {
           class: `tick${c === options.chosen ? " chosen" : ""}`,
           "data-column": c,
         }),
@@ -496,9 +496,9 @@ const charts = (() => {
       powers = [];
     for (let e = Math.floor(a) - 1; e <= b; e++)
       for (const m of [1, 2, 5]) if (Math.log10(m) + e >= a && Math.log10(m) + e <= b) powers.push(Math.log10(m) + e);
-    const every = powers.length > 9 ? powers.filter((p) => Number.isInteger(p)) : powers;
+    const labelled = powers.length > 9 ? powers.filter((p) => Number.isInteger(p)) : powers;
     leftAxis(root, y, ticks(low, high, 5), left, right, options.yTitle);
-    bottomAxis(root, x, every.length ? every : [a, b], left, right, bottom, options.xTitle, (v) =>
+    bottomAxis(root, x, labelled.length ? labelled : [a, b], left, right, bottom, options.xTitle, (v) =>
       plain(Number((10 ** v).toPrecision(2))),
     );
     const front = rows
@@ -520,36 +520,36 @@ const charts = (() => {
           "Pareto front: no other ranker is both faster and better",
         ),
       );
-    const taken = rows.map((r) => {
+    const occupied = rows.map((r) => {
       const [px, py] = [x(Math.log10(r.x)), y(r.y)];
       return [px - 6, py - 6, px + 6, py + 6];
     });
-    const free = (box) =>
+    const isFree = (box) =>
       box[0] >= left - 2 &&
       box[2] <= right + 14 &&
       box[1] >= 2 &&
       box[3] <= bottom - 2 &&
-      !taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]);
+      !occupied.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]);
     for (const r of [...rows].sort((p, q) => front.includes(q) - front.includes(p) || q.y - p.y)) {
       const [px, py] = [x(Math.log10(r.x)), y(r.y)],
-        wide = long(r.name, front.includes(r) ? `700 ${FONT}` : FONT),
+        wide = textWidth(r.name, front.includes(r) ? `700 ${FONT}` : FONT),
         stroke = mark(r.name),
         group = make("g", { "data-series": r.name, class: "series" });
       const spots = [];
-      for (const far of [9, 18, 30, 44, 60, 78])
+      for (const distance of [9, 18, 30, 44, 60, 78])
         spots.push(
-          [px + far, py + 4],
-          [px - far - wide, py + 4],
-          [px - wide / 2, py - far],
-          [px - wide / 2, py + far + 9],
-          [px + far * 0.7, py - far * 0.7],
-          [px + far * 0.7, py + far * 0.7 + 8],
-          [px - far * 0.7 - wide, py - far * 0.7],
-          [px - far * 0.7 - wide, py + far * 0.7 + 8],
+          [px + distance, py + 4],
+          [px - distance - wide, py + 4],
+          [px - wide / 2, py - distance],
+          [px - wide / 2, py + distance + 9],
+          [px + distance * 0.7, py - distance * 0.7],
+          [px + distance * 0.7, py + distance * 0.7 + 8],
+          [px - distance * 0.7 - wide, py - distance * 0.7],
+          [px - distance * 0.7 - wide, py + distance * 0.7 + 8],
         );
-      const spot = spots.find(([sx, sy]) => free([sx - 1, sy - 11, sx + wide + 1, sy + 3]));
+      const spot = spots.find(([sx, sy]) => isFree([sx - 1, sy - 11, sx + wide + 1, sy + 3]));
       if (spot) {
-        taken.push([spot[0] - 1, spot[1] - 11, spot[0] + wide + 1, spot[1] + 3]);
+        occupied.push([spot[0] - 1, spot[1] - 11, spot[0] + wide + 1, spot[1] + 3]);
         const middle = [Math.max(spot[0], Math.min(px, spot[0] + wide)), Math.max(spot[1] - 9, Math.min(py, spot[1]))];
         if (Math.hypot(middle[0] - px, middle[1] - py) > 13)
           group.append(line(px, py, middle[0], middle[1], "leader", { stroke }));
@@ -563,16 +563,16 @@ const charts = (() => {
 
   // Horizontal bars. rows: name, value, words, tip
   function bars(place, rows, options) {
-    const side = Math.min(widest(rows.map((r) => r.name)) + 10, wideOf(place) * 0.45),
-      tall = 20,
-      { root, width } = frame(place, rows.length * tall + 44, options.label);
+    const side = Math.min(widest(rows.map((r) => r.name)) + 10, widthOf(place) * 0.45),
+      rowHeight = 20,
+      { root, width } = frame(place, rows.length * rowHeight + 44, options.label);
     const [low, high] = span(
         rows.map((r) => r.value),
         true,
         0.02,
       ),
       x = linear(low, high, side, width - 62),
-      bottom = rows.length * tall + 4;
+      bottom = rows.length * rowHeight + 4;
     bottomAxis(
       root,
       x,
@@ -585,20 +585,20 @@ const charts = (() => {
     );
     rows.forEach((r, i) =>
       root.append(
-        text(side - 6, i * tall + 17, short(r.name, side - 8), { class: "tick", "text-anchor": "end" }),
+        text(side - 6, i * rowHeight + 17, short(r.name, side - 8), { class: "tick", "text-anchor": "end" }),
         tip(
           make("rect", {
             x: Math.min(x(0), x(r.value)).toFixed(1),
-            y: i * tall + 5,
+            y: i * rowHeight + 5,
             width: Math.max(1, Math.abs(x(r.value) - x(0))).toFixed(1),
-            height: tall - 5,
+            height: rowHeight - 5,
             rx: 2,
             class: "bar-fill",
             fill: r.colour ?? null,
           }),
           r.tip ?? `${r.name}: ${r.words}`,
         ),
-        text(Math.max(x(0), x(r.value)) + 5, i * tall + 17, r.words, { class: "tick" }),
+        text(Math.max(x(0), x(r.value)) + 5, i * rowHeight + 17, r.words, { class: "tick" }),
       ),
     );
     return root;
@@ -649,16 +649,16 @@ const charts = (() => {
 
   // Waterfall from one value to another. steps: name, from, to, total, words, tip, key
   function waterfall(place, steps, options) {
-    const side = Math.min(widest(steps.map((s) => s.name)) * 1.2 + 14, wideOf(place) * 0.42),
-      tall = 28,
-      { root, width } = frame(place, steps.length * tall + 44, options.label);
+    const side = Math.min(widest(steps.map((s) => s.name)) * 1.2 + 14, widthOf(place) * 0.42),
+      rowHeight = 28,
+      { root, width } = frame(place, steps.length * rowHeight + 44, options.label);
     // Start at 0, so that lengths are proportional, unless the parts would be too small to see.
     const ends = steps.flatMap((s) => (s.total ? [s.to] : [s.from, s.to])),
-      seen = Math.max(...ends) - Math.min(...ends) > 0.2 * Math.max(...ends.map(Math.abs)),
-      [low, high] = span(ends, seen, 0.12),
+      fromZero = Math.max(...ends) - Math.min(...ends) > 0.2 * Math.max(...ends.map(Math.abs)),
+      [low, high] = span(ends, fromZero, 0.12),
       right = width - 70,
       x = linear(low, high, side, right),
-      bottom = steps.length * tall + 4;
+      bottom = steps.length * rowHeight + 4;
     bottomAxis(root, x, ticks(low, high, marks(right - side)), side, right, bottom, options.xTitle);
     steps.forEach((s, i) => {
       const [from, to] = [s.total ? low : s.from, s.to],
@@ -667,23 +667,23 @@ const charts = (() => {
           "data-key": s.key,
         });
       group.append(
-        make("rect", { x: 0, y: i * tall + 2, width, height: tall, class: "catch" }),
-        text(side - 8, i * tall + 20, short(s.name, (side - 10) / 1.2), {
+        make("rect", { x: 0, y: i * rowHeight + 2, width, height: rowHeight, class: "catch" }),
+        text(side - 8, i * rowHeight + 20, short(s.name, (side - 10) / 1.2), {
           class: s.total ? "name total" : "name",
           "text-anchor": "end",
         }),
         make("rect", {
           x: Math.min(x(from), x(to)).toFixed(1),
-          y: i * tall + 7,
+          y: i * rowHeight + 7,
           width: Math.max(1.5, Math.abs(x(to) - x(from))).toFixed(1),
-          height: tall - 10,
+          height: rowHeight - 10,
           rx: 2,
           class: s.total ? "total" : s.to >= s.from ? "for-a" : "for-b",
         }),
-        text(Math.max(x(from), x(to)) + 6, i * tall + 20, s.words, { class: "tick" }),
+        text(Math.max(x(from), x(to)) + 6, i * rowHeight + 20, s.words, { class: "tick" }),
       );
       if (i < steps.length - 1)
-        group.append(line(x(s.to), i * tall + tall - 3, x(s.to), (i + 1) * tall + 7, "leader-line"));
+        group.append(line(x(s.to), i * rowHeight + rowHeight - 3, x(s.to), (i + 1) * rowHeight + 7, "leader-line"));
       root.append(tip(group, s.tip));
     });
     return root;
@@ -692,23 +692,23 @@ const charts = (() => {
   // A point with its interval, and the range over orders of ties in a light colour. rows: name, value, low, high, worst, best, tip
   function intervals(place, rows, options) {
     const small = rows.length > 60,
-      tall = small ? 8 : 22,
-      side = small ? 8 : Math.min(widest(rows.map((r) => r.name)) + 12, wideOf(place) * 0.42),
-      { root, width } = frame(place, rows.length * tall + 44, options.label);
+      rowHeight = small ? 8 : 22,
+      side = small ? 8 : Math.min(widest(rows.map((r) => r.name)) + 12, widthOf(place) * 0.42),
+      { root, width } = frame(place, rows.length * rowHeight + 44, options.label);
     const [low, high] = span(
         rows.flatMap((r) => [r.value, r.low ?? r.value, r.high ?? r.value, r.worst ?? r.value, r.best ?? r.value]),
         false,
       ),
       x = linear(low, high, side + 4, width - 14),
-      bottom = rows.length * tall + 4;
+      bottom = rows.length * rowHeight + 4;
     bottomAxis(root, x, ticks(low, high, 5), side, width - 10, bottom, options.xTitle);
     if (options.zero && low < 0 && high > 0) root.append(line(x(0), 0, x(0), bottom, "zero"));
     rows.forEach((r, i) => {
-      const y = i * tall + tall / 2 + 2;
+      const y = i * rowHeight + rowHeight / 2 + 2;
       const group = make(
         "g",
         { class: `interval${r.kind ? ` ${r.kind}` : ""}` },
-        make("rect", { x: 0, y: y - tall / 2, width, height: tall, class: "catch" }),
+        make("rect", { x: 0, y: y - rowHeight / 2, width, height: rowHeight, class: "catch" }),
       );
       if (!small)
         group.append(text(side - 8, y + 4, short(r.name, side - 10), { class: "tick", "text-anchor": "end" }));
@@ -716,9 +716,9 @@ const charts = (() => {
         group.append(
           make("rect", {
             x: x(r.worst).toFixed(1),
-            y: y - tall * 0.3,
+            y: y - rowHeight * 0.3,
             width: (x(r.best) - x(r.worst)).toFixed(1),
-            height: tall * 0.6,
+            height: rowHeight * 0.6,
             class: "ties",
           }),
         );
@@ -732,22 +732,22 @@ const charts = (() => {
   // Values under many tools: a dot for each, stacked if equal. rows: name, value, tip
   const PILE = 7; // dots per stack
   function piles(rows, x, dot) {
-    const found = [];
+    const stacks = [];
     for (const r of [...rows].sort((p, q) => p.value - q.value)) {
-      const last = found.at(-1);
+      const last = stacks.at(-1);
       if (last && x(r.value) - x(last.rows[0].value) < dot) last.rows.push(r);
-      else found.push({ rows: [r], at: x(r.value) });
+      else stacks.push({ rows: [r], at: x(r.value) });
     }
-    for (const pile of found) {
+    for (const pile of stacks) {
       pile.columns = Math.ceil(pile.rows.length / PILE);
       pile.high = Math.ceil(pile.rows.length / pile.columns);
       [pile.wide, pile.tall] = [pile.columns * dot, pile.high * dot];
     }
-    found.forEach((pile, i) => {
-      const before = found[i - 1];
+    stacks.forEach((pile, i) => {
+      const before = stacks[i - 1];
       if (before) pile.at = Math.max(pile.at, before.at + (before.wide + pile.wide) / 2 + 2);
     });
-    return found;
+    return stacks;
   }
   function spread(place, rows, options) {
     const { root, width, height } = frame(place, options.height ?? HEIGHTS.spread, options.label),
@@ -757,9 +757,9 @@ const charts = (() => {
       dot = rows.length > 24 ? 11 : 15,
       show = FORMATS[4],
       chosen = rows.find((r) => r.name === options.chosen),
-      found = piles(rows, x, dot);
+      stacks = piles(rows, x, dot);
     root.append(line(8, base, width - 8, base, "rule"));
-    for (const pile of found)
+    for (const pile of stacks)
       pile.rows.forEach((r, i) => {
         const across = Math.floor(i / pile.high) - (pile.columns - 1) / 2,
           same = chosen && show(r.value) === show(chosen.value),
@@ -773,30 +773,30 @@ const charts = (() => {
         });
         root.append(tip(mark, r.tip));
       });
-    namePiles(root, found, base, width, options.chosen, show);
+    namePiles(root, stacks, base, width, options.chosen, show);
     return root;
   }
   // Name and value of each stack where there is space: the selected one first, then both ends.
-  function namePiles(root, found, base, width, chosen, show) {
-    const taken = found.map((p) => [p.at - p.wide / 2, base - p.tall - 2, p.at + p.wide / 2, base]),
-      free = (box) => !taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]),
-      holds = (pile) => pile.rows.some((r) => r.name === chosen),
-      order = [...new Set([...found.filter(holds), found[0], found.at(-1), ...found])];
+  function namePiles(root, stacks, base, width, chosen, show) {
+    const occupied = stacks.map((p) => [p.at - p.wide / 2, base - p.tall - 2, p.at + p.wide / 2, base]),
+      isFree = (box) => !occupied.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]),
+      hasChosen = (pile) => pile.rows.some((r) => r.name === chosen),
+      order = [...new Set([...stacks.filter(hasChosen), stacks[0], stacks.at(-1), ...stacks])];
     const put = (words, at, y, more) => {
-      const half = long(words) / 2 + 3,
+      const half = textWidth(words) / 2 + 3,
         middle = Math.max(half, Math.min(width - half, at)),
         box = [middle - half, y - 11, middle + half, y + 3];
-      if (!free(box)) return;
-      taken.push(box);
+      if (!isFree(box)) return;
+      occupied.push(box);
       root.append(text(middle, y, words, { "text-anchor": "middle", ...more }));
     };
     for (const pile of order) {
       const [low, high] = [pile.rows[0], pile.rows.at(-1)].map((r) => show(r.value)),
-        first = holds(pile) ? chosen : pile.rows[0].name,
-        others = pile.rows.length - 1,
-        mark = holds(pile) ? " chosen" : "";
+        first = hasChosen(pile) ? chosen : pile.rows[0].name,
+        remaining = pile.rows.length - 1,
+        mark = hasChosen(pile) ? " chosen" : "";
       put(low === high ? low : `${low}–${high}`, pile.at, base + 16, { class: `name${mark}` });
-      put(others ? `${first} +${others}` : first, pile.at, base - pile.tall - 8, { class: `tick${mark}` });
+      put(remaining ? `${first} +${remaining}` : first, pile.at, base - pile.tall - 8, { class: `tick${mark}` });
     }
   }
 
@@ -809,5 +809,5 @@ const charts = (() => {
     if (rows.length) place.replaceChildren(KINDS[kind](place, rows, options));
     else place.innerHTML = '<p class="empty">No values for this selection.</p>';
   }
-  return { draw, room, shades, colour, FORMATS, make, apart };
+  return { draw, estimateHeight, shades, colour, FORMATS, make, separate };
 })();

@@ -1,6 +1,6 @@
 // Functions of every page: switch light and dark, copy the link, save tables and figures.
 const saving = (() => {
-  function offer(name, content, type) {
+  function download(name, content, type) {
     const link = Object.assign(document.createElement("a"), {
       href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })),
       download: name,
@@ -86,7 +86,7 @@ const saving = (() => {
       heads = [...new Set(rows.flatMap(Object.keys))];
     return [heads, ...rows.map((r) => heads.map((h) => r[h]))];
   }
-  const KEPT = [
+  const INLINED_STYLES = [
     "fill",
     "fill-opacity",
     "stroke",
@@ -101,20 +101,20 @@ const saving = (() => {
     "paint-order",
     "stroke-linejoin",
   ];
-  function alone(place) {
+  function standaloneSvg(place) {
     // a standalone SVG with inline styles
-    const drawn = place.querySelector("svg"),
-      copied = drawn.cloneNode(true),
-      from = [drawn, ...drawn.querySelectorAll("*")],
-      to = [copied, ...copied.querySelectorAll("*")];
+    const svg = place.querySelector("svg"),
+      copy = svg.cloneNode(true),
+      from = [svg, ...svg.querySelectorAll("*")],
+      to = [copy, ...copy.querySelectorAll("*")];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
-      for (const name of KEPT) to[i].style.setProperty(name, style.getPropertyValue(name));
+      for (const name of INLINED_STYLES) to[i].style.setProperty(name, style.getPropertyValue(name));
       to[i].removeAttribute("class");
     });
-    copied.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copied.style.background = getComputedStyle(place.closest("figure, .card") ?? document.body).backgroundColor;
-    return new XMLSerializer().serializeToString(copied);
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.style.background = getComputedStyle(place.closest("figure, .card") ?? document.body).backgroundColor;
+    return new XMLSerializer().serializeToString(copy);
   }
   // The figure with its title, its caption and its source, as one SVG.
   const LINE = 18,
@@ -132,8 +132,8 @@ const saving = (() => {
   }
   function captioned(place) {
     const NS = "http://www.w3.org/2000/svg",
-      drawn = place.querySelector("svg"),
-      [width, height] = [drawn.clientWidth, drawn.clientHeight],
+      svg = place.querySelector("svg"),
+      [width, height] = [svg.clientWidth, svg.clientHeight],
       caption = place.closest("figure")?.querySelector("figcaption"),
       title = caption?.querySelector("h2, h3")?.textContent.trim() ?? "",
       words = [...(caption?.querySelectorAll("p") ?? [])].map((p) => {
@@ -150,7 +150,7 @@ const saving = (() => {
       ],
       top = MARGIN + above.length * LINE + (above.length ? 6 : 0),
       [wide, tall] = [width + 2 * MARGIN, top + height + LINE + MARGIN],
-      inner = new DOMParser().parseFromString(alone(place), "image/svg+xml").documentElement,
+      inner = new DOMParser().parseFromString(standaloneSvg(place), "image/svg+xml").documentElement,
       root = document.createElementNS(NS, "svg");
     const set = (node, attributes) => {
       for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -180,15 +180,15 @@ const saving = (() => {
     return new Promise((done) => canvas.toBlob(done));
   }
   const TABLE = {
-    CSV: (table, name) => offer(`${name}.csv`, csv(cellsOf(table)), "text/csv"),
-    LaTeX: (table, name) => offer(`${name}.tex`, latex(cellsOf(table)), "text/plain"),
+    CSV: (table, name) => download(`${name}.csv`, csv(cellsOf(table)), "text/csv"),
+    LaTeX: (table, name) => download(`${name}.tex`, latex(cellsOf(table)), "text/plain"),
     "Copy as CSV": (table) => copy(csv(cellsOf(table))),
     "Copy as LaTeX": (table) => copy(latex(cellsOf(table))),
   };
   const FIGURE = {
-    PNG: async (place, name) => offer(`${name}.png`, await png(place)),
-    SVG: (place, name) => offer(`${name}.svg`, captioned(place).text, "image/svg+xml"),
-    CSV: (place, name) => offer(`${name}.csv`, csv(rowsOf(place)), "text/csv"),
+    PNG: async (place, name) => download(`${name}.png`, await png(place)),
+    SVG: (place, name) => download(`${name}.svg`, captioned(place).text, "image/svg+xml"),
+    CSV: (place, name) => download(`${name}.csv`, csv(rowsOf(place)), "text/csv"),
     "Copy as CSV": (place) => copy(csv(rowsOf(place))),
     "Copy as LaTeX": (place) => copy(latex(rowsOf(place).map((r) => r.map((v) => String(v ?? ""))))),
   };
@@ -220,20 +220,20 @@ const saving = (() => {
     }
     return box;
   }
-  function everywhere() {
+  function addMenus() {
     for (const target of document.querySelectorAll("[data-save]")) {
       const isTable = target.tagName === "TABLE",
-        made = menu(target, isTable ? TABLE : FIGURE, isTable ? "table" : "figure");
+        saveMenu = menu(target, isTable ? TABLE : FIGURE, isTable ? "table" : "figure");
       const caption = isTable
         ? target.closest("section")?.querySelector(`[data-saves="${target.id}"]`)
         : target.closest("figure")?.querySelector("figcaption");
       if (caption) {
         const words = caption.querySelector("p");
-        words && !isTable ? caption.insertBefore(made, words) : caption.append(made);
+        words && !isTable ? caption.insertBefore(saveMenu, words) : caption.append(saveMenu);
       } else {
         const line = document.createElement("div");
         line.className = "saved";
-        line.append(made);
+        line.append(saveMenu);
         (target.closest(".scroll") ?? target).before(line);
       }
     }
@@ -249,11 +249,11 @@ const saving = (() => {
         }
     });
   }
-  return { everywhere, copy, say };
+  return { addMenus, copy, say };
 })();
 
 addEventListener("DOMContentLoaded", () => {
-  saving.everywhere();
+  saving.addMenus();
   document.getElementById("link").addEventListener("click", () => saving.copy(location.href));
   document.getElementById("theme").addEventListener("click", () => {
     theme.flip();

@@ -1,7 +1,7 @@
 // Additions to pages that work without scripts: theme, filter, copy buttons, and updates without reloading.
-const one = (selector) => document.querySelector(selector);
+const select = (selector) => document.querySelector(selector);
 
-const button = one("#theme");
+const button = select("#theme");
 if (button) {
   button.hidden = false;
   button.addEventListener("click", () => theme.flip());
@@ -15,17 +15,17 @@ for (const copy of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-const filter = one("#filter");
+const filter = select("#filter");
 function filterRows() {
   const words = filter.value.trim().toLowerCase();
-  let shown = 0;
+  let matches = 0;
   for (const row of document.querySelectorAll("#board tbody tr")) {
     row.hidden = !row.dataset.words.includes(words);
-    shown += row.hidden ? 0 : 1;
+    matches += row.hidden ? 0 : 1;
   }
-  one("#none").hidden = shown > 0;
+  select("#none").hidden = matches > 0;
 }
-if (filter && one("#board")) {
+if (filter && select("#board")) {
   filter.closest("label").hidden = false;
   filter.addEventListener("input", filterRows);
 }
@@ -40,17 +40,17 @@ async function fetchPage() {
   }
 }
 
-function every(seconds, look) {
+function poll(seconds, look) {
   setInterval(() => {
     if (!document.hidden) look();
   }, seconds * 1000);
 }
 
-if (one("#board[data-live=open]"))
-  every(5, async () => {
+if (select("#board[data-live=open]"))
+  poll(5, async () => {
     const fresh = await fetchPage();
     for (const selector of ["#board tbody", ".finding", "#board thead"]) {
-      const now = one(selector),
+      const now = select(selector),
         next = fresh?.querySelector(selector);
       if (now && next && now.innerHTML !== next.innerHTML && !now.contains(document.activeElement))
         now.innerHTML = next.innerHTML;
@@ -58,9 +58,9 @@ if (one("#board[data-live=open]"))
     if (filter) filterRows();
   });
 
-const waits = one("[data-waits]");
+const waits = select("[data-waits]");
 if (waits)
-  every(1, async () => {
+  poll(1, async () => {
     const next = (await fetchPage())?.querySelector(".finding");
     if (next && next.dataset.waits !== waits.dataset.waits) location.reload();
   });

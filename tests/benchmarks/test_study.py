@@ -91,6 +91,20 @@ def test_training_under_letor4_hurts_all_some_or_none() -> None:
     assert control.holds == "no"  # a control says nothing about the rankers that look at the measure
 
 
+def test_rankers_that_are_lower_only_together_hold_partly() -> None:
+    grid = make_results()
+    for i, ranker in enumerate(("adarank", "lambdamart", "coordinate-ascent")):  # each on five queries of its own
+        for fold, count in (("Fold1", 3), ("Fold2", 2)):
+            values = grid.held["D", fold, ranker, "letor4", 1]["official", "NDCG@10"]
+            for query in (f"q{EMPTY + 1 + 3 * i + k}" for k in range(count)):
+                values[query] = (values[query] or 0) - 0.02
+    result = conclusion(study(grid, "D"), "training under letor4")
+    assert all(e.p > 0.05 for e in result.evidence)
+    assert result.high < 0
+    assert result.holds == "partly"
+    assert "The interval of their mean is below 0." in result.explanation
+
+
 def test_yahoo_helps_adarank_or_not() -> None:
     assert conclusion(study(make_results({("adarank", "yahoo"): 0.05}), "D"), "training under yahoo").holds == "yes"
     assert conclusion(study(make_results({("adarank", "yahoo"): -0.05}), "D"), "training under yahoo").holds == "no"

@@ -38,7 +38,7 @@ def _value(c: Conclusion) -> str:
 def _in_unit(c: Conclusion, value: float) -> str:
     if c.name.startswith("order"):
         return format_number(value, 0)
-    return format_signed(value) if c.name in _DIFFERENCES else format_number(value, 4)
+    return format_signed(value) if c.name in _DIFFERENCES else format_number(value, 4).replace("-", "−")
 
 
 def _interval(c: Conclusion) -> str:

@@ -465,16 +465,17 @@ def letor_training(study: Study) -> Conclusion:
         return _unknown(name, statement, meaning, "No ranker whose training evaluates the measure has all its cells.")
     worse = [e.value < 0 and e.p <= ALPHA for e in measure_rankers]
     better = [e for e in measure_rankers if e.value > 0 and e.p <= ALPHA]
-    holds = "partly" if any(worse) and better else _share(worse)
     value = math.fsum(e.value for e in measure_rankers) / len(measure_rankers)
+    boards = _boards(study, "official")
+    interval = _interval(*([boards[c].by_query(e.ranker) for e in measure_rankers] for c in ("letor4", study.base)))
+    lower_together = interval[1] < 0 and not any(worse)
+    holds = "partly" if lower_together or (any(worse) and better) else _share(worse)
     lower = sum(e.value < 0 for e in measure_rankers)
     explanation = (
         f"{lower} of {len(measure_rankers)} are lower after it, {sum(worse)} significantly; "
         f"{len(better)} significantly higher."
-        f"{_controls(evidence)}"
+        f"{' The interval of their mean is below 0.' if lower_together else ''}{_controls(evidence)}"
     )
-    boards = _boards(study, "official")
-    interval = _interval(*([boards[c].by_query(e.ranker) for e in measure_rankers] for c in ("letor4", study.base)))
     return Conclusion(
         name, statement, holds, value, meaning, max(e.p for e in measure_rankers), explanation, evidence, *interval
     )

@@ -67,9 +67,9 @@ def test_every_section_has_its_markers_in_the_page(contest: ModuleType) -> None:
     lines, tables = importlib.import_module("lines"), importlib.import_module("tables")
     page = (FOLDER.parents[1] / "docs" / "notes" / "performance.md").read_text()
     for section in {line.section for line in lines.LINES} | {"limits", "growth", "versions"}:
-        assert tables.put(page, section, "x\n") != page
+        assert tables.replace_section(page, section, "x\n") != page
     with pytest.raises(SystemExit, match="no markers for other"):
-        tables.put(page, "other", "")
+        tables.replace_section(page, "other", "")
 
 
 def test_the_exponent_is_the_slope_of_the_logarithms(contest: ModuleType) -> None:
@@ -85,7 +85,8 @@ def test_instructions_that_grow_are_reported() -> None:
     assert spec.loader is not None
     count = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(count)
-    assert count.grown({"a": 105, "b": 106}, {"a": 100, "b": 100}) == ["b: 106 instructions, accepted are 100 (+6.0 %)"]
-    assert count.grown({"c": 1}, {}) == ["c: 1 instructions, none are accepted"]
+    regressions = count.find_regressions({"a": 105, "b": 106}, {"a": 100, "b": 100})
+    assert regressions == ["b: 106 instructions, accepted are 100 (+6.0 %)"]
+    assert count.find_regressions({"c": 1}, {}) == ["c: 1 instructions, none are accepted"]
     accepted = json.loads(count.ACCEPTED.read_text())
     assert all(n > 0 for counts in accepted.values() for n in counts.values())

@@ -33,7 +33,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "convert": ("pippin.convert",),
     "correlate": ("pippin.correlate",),
     "demo": ("pippin.demo", "pippin.synthetic"),
-    "engine": ("pippin.engines.Solr",),
+    "engine": ("pippin.engines.connect", "pippin.engines.make_templates", "pippin.engines.serve_model"),
     "evaluate": ("pippin.evaluate",),
     "judgements": ("pippin.bounds", "pippin.agree"),
     "leaderboard": ("pippin.Results.open", "pippin.Results.watch"),

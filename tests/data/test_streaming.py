@@ -60,7 +60,7 @@ def test_the_last_feature_may_show_late(tmp_path: Path) -> None:
             "1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n",
             "the rows of query 1 are not contiguous; .* must be sorted by query",
         ),
-        ("# nothing\n", "no line of data"),
+        ("# nothing\n", "the file contains no data"),
     ],
 )
 def test_errors_name_the_line_of_the_file(tmp_path: Path, text: str, sentence: str) -> None:

@@ -75,7 +75,7 @@ def test_the_page_has_these_shares() -> None:
 
 
 def test_informative_predictions_shorten_intervals_and_noise_does_not_widen_them() -> None:
-    rng, sample = np.random.default_rng(9), SIMULATION["drawn"]
+    rng, sample = np.random.default_rng(9), SIMULATION["draw_values"]
     (y, f), (_, more) = sample(rng, 0.05, SIMULATION["HUMAN"]), sample(rng, 0.05, SIMULATION["FURTHER"])
     human, plus = (ppi_rows(y, f, more, method)[1].mean() for method in ("human", "ppi++"))
     assert plus < 0.6 * human

@@ -14,7 +14,6 @@ from pippin.cli.models import add_requirement
 from pippin.cli.options import Command, add_option, parse_pairs, print_warning
 from pippin.cli.output import print_error, print_message, write_run, write_text
 from pippin.cli.parser import Parser
-from pippin.collections.engine_features import make_templates
 from pippin.errors import DataError, RequirementNotMet
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _configure_features(parser: argparse.ArgumentParser) -> None:
 
 def _features(options: argparse.Namespace) -> int:
     functions = parse_pairs(options.function, "--function")
-    templates = make_templates(options.features, options.engine, functions)
+    templates = pippin.engines.make_templates(options.features, options.engine, functions)
     write_text(json.dumps(templates.mapping, indent=1, ensure_ascii=False), options.output or "-", "json")
     if options.url is not None:
         with pippin.engines.connect(options.url, templates.engine) as engine:

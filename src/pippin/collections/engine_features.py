@@ -44,8 +44,29 @@ class Templates:
 def make_templates(
     features: str | Sequence[BoundFeature], engine: str, functions: Mapping[str, str] | None = None
 ) -> Templates:
-    """Return templates for features or a feature set, and for functions in the engine's own language by name.
+    """Return templates of features, with which an engine computes them.
 
+    Parameters
+    ----------
+    features : str or sequence of BoundFeature
+        Features separated by spaces or commas, or the name of a feature set.
+    engine : {"elasticsearch", "opensearch", "solr", "vespa"}
+        The engine, or a target of an export such as ``elasticsearch-ltr``.
+    functions : dict, optional
+        Functions in the engine's own language by name.
+
+    Returns
+    -------
+    Templates
+        The templates by feature, and the reasons why the engine cannot compute the others.
+
+    Raises
+    ------
+    DataError
+        If the name of a function is taken or invalid.
+
+    Examples
+    --------
     >>> result = make_templates("bm25@title hub", "vespa", {"recency": "freshness(published)"})
     >>> result.mapping["bm25@title"]["expression"], result.mapping["recency"]["expression"], result.unsupported
     ('bm25(title)', 'freshness(published)', {'hub': 'it depends on links between documents'})

@@ -7,6 +7,7 @@ from pippin.errors import UnknownName
 from pippin.registry import lazy_attributes
 
 if TYPE_CHECKING:
+    from pippin.collections.engine_features import Templates, make_templates
     from pippin.engines.base import Deployment, EngineRun, LoggedFeatures, SearchEngine, Verification
     from pippin.engines.elasticsearch import Elasticsearch, OpenSearch
     from pippin.engines.server import ModelServer, serve_model
@@ -19,10 +20,15 @@ _MODULES = {
 }  # fmt: skip
 __all__ = [
     "Deployment", "Elasticsearch", "EngineRun", "LoggedFeatures", "ModelServer", "OpenSearch", "SearchEngine", "Solr",
-    "Verification", "connect", "serve_model",
+    "Templates", "Verification", "connect", "make_templates", "serve_model",
 ]  # fmt: skip
 
-__getattr__ = lazy_attributes(__name__, _MODULES)
+_FEATURES = lazy_attributes("pippin.collections", dict.fromkeys(("Templates", "make_templates"), "engine_features"))
+_CLIENTS = lazy_attributes(__name__, _MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    return (_FEATURES if name in ("Templates", "make_templates") else _CLIENTS)(name)
 
 
 def connect(url: str, engine: str | None = None, **options: Any) -> "SearchEngine":

@@ -152,7 +152,7 @@ def test_another_tool_may_put_another_first() -> None:
     agreement_table = agreement(boards.values())
     assert agreement_table is not None
     assert agreement_table.sentence().startswith(
-        "The winner depends on the tool (a, b). Of 3 pairs, 1 with another winner"
+        "The winner depends on the tool (a, b). Of 3 pairs, 1 have another winner"
     )
     assert agreement_table.agreement("tau_b")[0][1] == pytest.approx(1 / 3)  # one of three pairs flips
     assert agreement_table.agreement("tau_ap_b")[0][1] < 1 / 3  # and it is at the top

@@ -9,7 +9,7 @@ import pytest
 
 import pippin
 from pippin.compat.ranklib_metrics import Lists, Metric, values
-from pippin.errors import ConventionError, DataError
+from pippin.errors import ConventionError
 from pippin.evaluation.streaming import join
 from pippin.reports.evaluation import per_query_table
 
@@ -200,7 +200,7 @@ def test_grades_that_are_no_whole_numbers_are_a_table_of_gains() -> None:
     qrels, run = {"q": {"a": 3, "b": 1, "c": 0, "d": 2}}, {"q": {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0}}
     mean = pippin.evaluate(qrels, run, "NDCG@3", "xgboost", gain=(0, 0.5, 1, 2)).mean["NDCG@3"]
     assert mean == pytest.approx(0.80372139373244766, rel=1e-12)
-    with pytest.raises(DataError, match=r"gain=0,0\.5,1"):
+    with pytest.raises(ConventionError, match=r"gain=0,0\.5,1"):
         pippin.evaluate({"q": {"a": 0.5, "b": 1}}, run, "NDCG@3", "xgboost")
 
 

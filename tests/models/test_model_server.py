@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -119,9 +121,8 @@ def test_a_large_body_is_refused(model: Any) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             return await client.post("/score", json={"features": [[1.0, 2.0, 3.0]] * 50})
 
-    import asyncio
-
-    answer = asyncio.run(post())
+    with ThreadPoolExecutor(1) as thread:  # a browser's event loop may run in this one
+        answer = thread.submit(asyncio.run, post()).result(timeout=30)
     assert answer.status_code == 413
     assert "send smaller batches" in answer.json()["error"]
 

@@ -114,8 +114,8 @@ def test_two_files_cannot_have_one_name(tmp_path: Path) -> None:
     ("value", "sentence"),
     [
         ("1 / 0", "the plugin mine.py failed: ZeroDivisionError: division by zero (mine.py, line 6)"),
-        ("[1.0]", "Mine must return 2 numbers, one per query, not float64(1,)"),
-        ("'many'", "Mine must return 2 numbers, one per query, not <U4()"),
+        ("[1.0]", "Mine must return 2 numbers, one per query, got float64(1,)"),
+        ("'many'", "Mine must return 2 numbers, one per query, got <U4()"),
     ],
 )
 def test_a_measure_that_fails_is_reported(tmp_path: Path, value: str, sentence: str) -> None:

@@ -123,10 +123,10 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 CODE = """
 import sys
 from pippin.rankers import models, ranker
-from tests.rankers.lists import planted
+from tests.rankers.lists import plant_lists
 for name in sys.argv[2:]:
     for layers in (0, 1):
-        made = ranker(name)(hidden_layers=layers, rounds=3, batch_size=400, seed=3).fit(planted(1, queries=900))
+        made = ranker(name)(hidden_layers=layers, rounds=3, batch_size=400, seed=3).fit(plant_lists(1, queries=900))
         models.save(made, f"{sys.argv[1]}-{name}-{layers}")
 """
 
@@ -149,9 +149,9 @@ def test_networks_train_and_are_saved_without_pytorch(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from pippin.rankers import models, ranker\n"
-        "from tests.rankers.lists import planted\n"
+        "from tests.rankers.lists import plant_lists\n"
         "for name in sys.argv[2:]:\n"
-        "    models.save(ranker(name)(hidden_layers=1, rounds=2).fit(planted(1)), f'{sys.argv[1]}/{name}')\n"
+        "    models.save(ranker(name)(hidden_layers=1, rounds=2).fit(plant_lists(1)), f'{sys.argv[1]}/{name}')\n"
         "    assert models.load(f'{sys.argv[1]}/{name}').hidden_layers == 1\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path), *ALL], check=True, cwd=Path(__file__).parents[2])

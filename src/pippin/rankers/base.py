@@ -76,7 +76,11 @@ def register(name: str) -> Callable[[R], R]:
     ... class Constant(Ranker): ...
     """
 
-    return lambda cls: register_class(RANKERS, name, Ranker, cls)
+    def decorate(cls: R) -> R:
+        register_class(RANKERS, name, Ranker, cls).add_example()
+        return cls
+
+    return decorate
 
 
 class Ranker(Estimator):

@@ -196,9 +196,14 @@ class Estimator:
         if "__init__" not in vars(cls):
             cls.__init__ = make_constructor(cls.__name__, cls.parameters)  # type: ignore[method-assign]
         cls.summary = inspect.cleandoc(vars(cls).get("__doc__") or cls.summary)
-        if cls.summary and (cls.parameters or cls.example):
-            package = cls.__module__.rpartition(".")[0] if cls.__module__.startswith("pippin.") else cls.__module__
-            example = cls.example.format(package=package, name=cls.__name__)
+        if cls.summary and cls.parameters:
+            cls.__doc__ = make_docstring(cls.summary, cls.parameters)
+
+    @classmethod
+    def add_example(cls) -> None:
+        """Add the example to the docstring; for the registered classes of Pippin, which its packages export."""
+        if cls.__module__.startswith("pippin."):
+            example = cls.example.format(package=cls.__module__.rpartition(".")[0], name=cls.__name__)
             cls.__doc__ = make_docstring(cls.summary, cls.parameters, example)
 
     @classmethod

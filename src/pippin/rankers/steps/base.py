@@ -27,7 +27,11 @@ S = TypeVar("S", bound="type[Step]")
 def register(name: str) -> Callable[[S], S]:
     """Return a class decorator that registers a step."""
 
-    return lambda cls: register_class(STEPS, name, Step, cls)
+    def decorate(cls: S) -> S:
+        register_class(STEPS, name, Step, cls).add_example()
+        return cls
+
+    return decorate
 
 
 class Step(Estimator):

@@ -341,7 +341,7 @@ def test_long_query() -> None:
 
 def test_bad_input() -> None:
     data = dataset([1, 0])
-    with pytest.raises(ConventionError, match="λ follows NDCG"):
+    with pytest.raises(ConventionError, match="cannot compute lambdas for"):
         Lambdas(data, "Bpref")
     for measure in ("AP", "AP@3"):
         with pytest.raises(ConventionError, match=f"not defined for {measure} under ties=shared-rank"):

@@ -253,7 +253,7 @@ class TestBadInput:
             small(**changes).fit(TRAIN)
 
     def test_measure_without_swaps(self) -> None:
-        with pytest.raises(ConventionError, match="λ follows"):
+        with pytest.raises(ConventionError, match="cannot compute lambdas for"):
             small(measure="Bpref").fit(TRAIN)
 
     def test_nothing_to_learn(self) -> None:

@@ -58,7 +58,7 @@ def test_invalid_parameters_are_refused() -> None:
 
 
 def test_a_measure_without_swaps_is_refused() -> None:
-    with pytest.raises(ConventionError, match="λ follows"):
+    with pytest.raises(ConventionError, match="cannot compute lambdas for"):
         LambdaRank(measure="Success@5").fit(plant_lists(1))
 
 

@@ -35,7 +35,7 @@ def parse_number(text: bytes) -> float:
 
 
 def out_of_range(text: bytes) -> bool:
-    """Whether the C library sets ERANGE when it parses the number: it is too large or too small for a normal double.
+    """Return whether the C library sets ERANGE for the number: too large or too small for a normal double.
 
     >>> [out_of_range(t) for t in (b"1e400", b"1e-400", b"1e-310", b"0.0", b"inf")]
     [True, True, True, False, False]

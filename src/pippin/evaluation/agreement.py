@@ -40,7 +40,7 @@ SCALES = ("nominal", "ordinal", "interval")
 
 
 def confusion(a: ArrayLike, b: ArrayLike) -> tuple[I64, I64]:
-    """The grades that occur, and how often the first judge gave one (row) where the second gave another (column).
+    """Return the grades, and how often the first assessor assigned one (row) and the second another (column).
 
     >>> grades, counts = confusion([0, 2, 2], [0, 2, 0])
     >>> grades.tolist(), counts.tolist()
@@ -130,7 +130,7 @@ class Agreement:
         return {scale: _alpha(*self.table, scale) for scale in SCALES}
 
     def by_grade(self) -> dict[str, Any]:
-        """A row per grade: how often each judge gave it, both gave it to one document, and κ of it against the rest."""
+        """Return a row per grade: its count by assessor, by both for one document, and its κ against the rest."""
         rows = []
         grades, counts = self.table
         for i, grade in enumerate(grades.tolist()):
@@ -139,7 +139,7 @@ class Agreement:
         return rows_to_columns(rows, "grade", "first", "second", "both", "kappa")
 
     def to_dict(self) -> dict[str, Any]:
-        """A row per query: documents that both judged, the share of equal labels, quadratic κ and ordinal α."""
+        """Return a row per query: documents with two labels, share of equal labels, quadratic κ and ordinal α."""
         rows, start = [], 0
         for query, size in zip(self.query_ids, self.sizes.tolist(), strict=True):
             a, b = self.a[start : start + size], self.b[start : start + size]
@@ -155,7 +155,7 @@ def read_labels(labels: Any, merge_queries: bool = False) -> Qrels:
 
 
 def both_labels(a: Any, b: Any) -> tuple[Qrels, Qrels]:
-    """The labels of two judges, who have names of their own."""
+    """Return the labels of two assessors, with their names."""
     first, second = read_labels(a), read_labels(b)
     if first.name == second.name:
         return replace(first, name="the first"), replace(second, name="the second")
@@ -217,7 +217,7 @@ METHODS = ("human", "ppi", "ppi++")
 def ppi_mean(
     human: ArrayLike, model: ArrayLike, more: ArrayLike, method: str = "ppi++", level: float = 0.95
 ) -> Estimate:
-    """The mean that people would have found over all queries.
+    """Estimate the mean over all queries that the labels of people would give.
 
     human   a value per query under human labels
     model   the values of the same queries under the model's labels
@@ -294,7 +294,7 @@ class AssessorAgreement(Displayable):
     estimates: Mapping[str, tuple[Estimate, ...]]  # system, or "a − b" → by method
 
     def to_dict(self) -> dict[str, Any]:
-        """A row per query: how the labels agree there."""
+        """Return a row per query with its agreement of labels."""
         return self.agreement.to_dict()
 
 

@@ -198,7 +198,7 @@ def intervals(
 
 
 def _row_quantiles(rows: FloatArray, level: FloatArray) -> FloatArray:
-    """The quantile of each sorted row at its own level, interpolated linearly between order statistics."""
+    """Return the quantile of each sorted row at its own level, interpolated linearly between order statistics."""
     place = np.clip(level, 0.0, 1.0) * (rows.shape[1] - 1)
     left = np.floor(place).astype(np.intp)
     right = np.minimum(left + 1, rows.shape[1] - 1)

@@ -17,7 +17,7 @@ from pippin.evaluation.objective import Objective
 from pippin.kernels.optimisers import weighted_sums
 from pippin.rankers.base import QUICK_ROUNDS, EarlyStopping, feature_index, read_number, read_sign, register
 from pippin.rankers.linear import LinearRanker
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 from pippin.rankers.training_data import query_weights
 
 F64 = NDArray[np.float64]
@@ -82,7 +82,7 @@ class AdaRank(LinearRanker):
         one_of(
             self, weighting=("cumulative", "paper"), directions=("both", "descending"), stop=("validation", "ranklib")
         )
-        at_least(self, rounds=1)
+        check_minima(self, rounds=1)
 
     def _candidate_mask(self, train: Dataset) -> NDArray[np.bool_]:
         """Return the mask of weak rankers [2 * feature + sign]: varying features in the allowed directions."""

@@ -13,7 +13,7 @@ from pippin.kernels.losses import approx_ndcg, cross_entropy
 from pippin.rankers.base import register
 from pippin.rankers.listnet import top_one_probabilities
 from pippin.rankers.networks import F64, Cost, NetworkRanker
-from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.parameters import above_zero, check_minima, parameter
 from pippin.rankers.training_data import MAX_PAIRS, describe_sample, sample_documents
 
 
@@ -66,7 +66,7 @@ class ApproxNDCG(NetworkRanker):
     def _check(self) -> None:
         super()._check()
         above_zero(self, "alpha")
-        at_least(self, warmup_rounds=0, max_pairs=1)
+        check_minima(self, warmup_rounds=0, max_pairs=1)
 
 
 def gains_and_scales(data: Dataset, convention: Convention) -> tuple[F64, F64]:

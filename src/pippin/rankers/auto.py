@@ -36,7 +36,7 @@ from pippin.rankers.auto_search import (
 from pippin.rankers.base import Features, Ranker, read_count, read_number, register
 from pippin.rankers.boosting import require_comparable_queries
 from pippin.rankers.chains import parse_parameters
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -121,7 +121,7 @@ class Auto(Ranker):
 
     def _check(self) -> None:
         one_of(self, model_family=("all", "linear", "trees"))
-        at_least(self, max_candidates=1, n_folds=_MIN_FOLDS, evaluated_folds=1, rounds=1, seed=0)
+        check_minima(self, max_candidates=1, n_folds=_MIN_FOLDS, evaluated_folds=1, rounds=1, seed=0)
         for name in (*_split(self.exclude), *_split(self.include)):
             if name not in map(str, SETTINGS):
                 raise UnknownName(f"candidate of {self.name}", name, [str(setting) for setting in SETTINGS])

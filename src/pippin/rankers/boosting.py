@@ -21,7 +21,7 @@ from pippin.kernels.scoring import Forest, Missing, Trees, read_numbers
 from pippin.models.importers.lightgbm import read_text
 from pippin.models.model import ZERO_THRESHOLD, TreeEnsemble
 from pippin.rankers.base import QUICK_ROUNDS, EarlyStopping, Features, Ranker, check_finite, read_count
-from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.parameters import above_zero, check_minima, parameter
 from pippin.rankers.training_data import init_score, row_weights
 from pippin.storage.manifest import matches_schema
 
@@ -161,8 +161,8 @@ class BoostedRanker(Ranker):
         return self.resolve_defaults(train.queries, len(train))
 
     def _check(self) -> None:
-        at_least(self, rounds=1, num_leaves=2, min_data_in_leaf=1, n_bags=1, max_bin=2)
-        at_least(self, lambda_l2=0, early_stopping_rounds=1, seed=0)
+        check_minima(self, rounds=1, num_leaves=2, min_data_in_leaf=1, n_bags=1, max_bin=2)
+        check_minima(self, lambda_l2=0, early_stopping_rounds=1, seed=0)
         for name in ("learning_rate", "bagging_fraction", "feature_fraction"):
             if getattr(self, name) is None:
                 continue

@@ -18,7 +18,7 @@ from pippin.kernels.measures import NativeObjective
 from pippin.kernels.optimisers import ascend, rescore
 from pippin.rankers.base import register
 from pippin.rankers.linear import LinearRanker
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 
 F64 = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class CoordinateAscent(LinearRanker):
 
     def _check(self) -> None:
         one_of(self, line_search=("grid", "exact"), init=("random", "uniform"))
-        at_least(self, n_restarts=1, line_steps=1, max_iter=1, seed=0)
+        check_minima(self, n_restarts=1, line_steps=1, max_iter=1, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         objective = Objective(train, self.measure, self.convention).require_native()

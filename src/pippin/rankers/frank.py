@@ -13,7 +13,7 @@ from pippin.data.dataset import Dataset
 from pippin.kernels import optimisers as kernel
 from pippin.kernels.optimisers import Stump
 from pippin.rankers.base import register
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 from pippin.rankers.stumps import StumpRanker, WeakRanker
 from pippin.rankers.training_data import MAX_PAIRS, describe_sample, sample_documents
 
@@ -55,7 +55,7 @@ class FRank(StumpRanker):
 
     def _check(self) -> None:
         super()._check()
-        at_least(self, max_pairs=1)
+        check_minima(self, max_pairs=1)
         one_of(self, stump_selection=("gradient", "loss"), alpha_method=("paper", "newton", "exact"))
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:

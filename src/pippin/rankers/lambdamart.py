@@ -12,7 +12,7 @@ from pippin.errors import ConventionError
 from pippin.rankers.base import register
 from pippin.rankers.boosting import MANY, BoostedRanker, Gradient, require_comparable_queries
 from pippin.rankers.lambdas import Lambdas, PreferredLambdas
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.training_data import preferences_of
 
 F64 = NDArray[np.float64]
@@ -54,7 +54,7 @@ class LambdaMART(BoostedRanker):
         super()._check()
         above_zero(self, "sigma")
         one_of(self, beyond_cutoff=("zero", "keep"))
-        at_least(self, truncation_level=1)
+        check_minima(self, truncation_level=1)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:
         pairs = preferences_of(train)

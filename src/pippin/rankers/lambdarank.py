@@ -8,7 +8,7 @@ from pippin.data.dataset import Dataset
 from pippin.rankers.base import register
 from pippin.rankers.lambdas import Lambdas
 from pippin.rankers.networks import F64, Cost, NetworkRanker
-from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.parameters import above_zero, check_minima, parameter
 from pippin.rankers.ranknet import pair_cost
 
 
@@ -48,4 +48,4 @@ class LambdaRank(NetworkRanker):
     def _check(self) -> None:
         super()._check()
         above_zero(self, "sigma")
-        at_least(self, warmup_rounds=0)
+        check_minima(self, warmup_rounds=0)

@@ -185,9 +185,7 @@ def _native_measure(
 ) -> tuple[str, Rules]:
     """Return the native name of a measure and its rules under the convention."""
     if measure.kind not in _NATIVE_MEASURES:
-        raise ConventionError(
-            f"λ follows {', '.join(_NATIVE_MEASURES)}; how {measure} changes by a swap is not known here"
-        )
+        raise ConventionError(f"cannot compute lambdas for {measure}; use one of {', '.join(_NATIVE_MEASURES)}")
     form, parameter = _NATIVE_MEASURES[measure.kind]
     pool = sort_pools(labels, data.offsets, np.arange(data.queries), data.offsets)
     tied = np.zeros(len(labels), np.uint8)

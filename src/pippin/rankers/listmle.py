@@ -11,7 +11,7 @@ from pippin.data.dataset import Dataset
 from pippin.kernels.losses import list_likelihood
 from pippin.rankers.base import register
 from pippin.rankers.networks import F64, Cost, NetworkRanker, derive_rng
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 
 
 @register("listmle")
@@ -49,7 +49,7 @@ class ListMLE(NetworkRanker):
     def _check(self) -> None:
         super()._check()
         one_of(self, ties=("random", "score"))
-        at_least(self, top_k=1)
+        check_minima(self, top_k=1)
 
 
 def best_first(labels: NDArray[np.int32], queries: NDArray[np.int64], within: F64) -> NDArray[np.int64]:

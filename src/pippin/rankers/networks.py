@@ -25,7 +25,7 @@ from pippin.rankers.linear import (
     should_standardize,
     weights_by_name,
 )
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.training_data import init_score, row_weights, total_weight
 
 F64 = NDArray[np.float64]
@@ -185,8 +185,8 @@ class NetworkRanker(Ranker):
         return dict(zip(self.feature_names_, sizes.tolist(), strict=True))
 
     def _check(self) -> None:
-        at_least(self, hidden_layers=0, hidden_units=1, rounds=1, seed=0)
-        at_least(self, batch_size=1, early_stopping_rounds=1, weight_decay=0)
+        check_minima(self, hidden_layers=0, hidden_units=1, rounds=1, seed=0)
+        check_minima(self, batch_size=1, early_stopping_rounds=1, weight_decay=0)
         above_zero(self, "learning_rate")
         one_of(self, activation=("tanh", "relu"))
         check_standardize(self.name, self.standardize)

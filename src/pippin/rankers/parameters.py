@@ -157,7 +157,7 @@ def one_of(model: Any, **choices: Sequence[str]) -> None:
             raise DataError(f"{model.name}: {name} must be {' or '.join(options)}, got {getattr(model, name)!r}")
 
 
-def at_least(model: Any, **minima: float) -> None:
+def check_minima(model: Any, **minima: float) -> None:
     """Raise DataError if a parameter is below its minimum; None is allowed."""
     for name, minimum in minima.items():
         value = getattr(model, name)

@@ -13,7 +13,7 @@ from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import register
 from pippin.rankers.linear import LinearRanker, drop_constant_queries, one_blas_thread
-from pippin.rankers.parameters import at_least, parameter
+from pippin.rankers.parameters import check_minima, parameter
 from pippin.rankers.training_data import row_weights
 
 _NAMED = ("label", "exp2", "square")
@@ -45,7 +45,7 @@ class Regression(LinearRanker):
     drop_constant_queries: bool = parameter(False, "ignore queries whose documents all have the same label")
 
     def _check(self) -> None:
-        at_least(self, lambda_l2=0)
+        check_minima(self, lambda_l2=0)
         check_mapping(self.label_gain)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:

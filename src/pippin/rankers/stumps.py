@@ -25,7 +25,7 @@ from pippin.rankers.base import (
     read_number,
     read_numbers,
 )
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 from pippin.rankers.training_data import query_weights
 
 U8 = NDArray[np.uint8]
@@ -212,7 +212,7 @@ class StumpRanker(Ranker):
         return "query"
 
     def _check(self) -> None:
-        at_least(self, rounds=1)
+        check_minima(self, rounds=1)
         one_of(self, threshold_spacing=("equal", "quantile"))
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:

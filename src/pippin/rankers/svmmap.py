@@ -24,7 +24,7 @@ from pippin.rankers.linear import (
     should_standardize,
     warn_not_converged,
 )
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.training_data import query_weights
 
 F64 = NDArray[np.float64]
@@ -60,7 +60,7 @@ class SVMMAP(LinearRanker):
     def _check(self) -> None:
         above_zero(self, "C", "tol", "max_iter")
         one_of(self, solver=("frank-wolfe", "cutting-planes"))
-        at_least(self, seed=0)
+        check_minima(self, seed=0)
         check_standardize(self.name, self.standardize)
 
     def _fit(self, train: Dataset, valid: Dataset | None) -> None:

@@ -173,7 +173,7 @@ class Version(FrozenRecord):
     zscores: str = "trec_eval.get_zscores"  # the function named in errors of z-score files
 
     def knows(self, name: str) -> bool:
-        """Whether the version has a measure of this name."""
+        """Return whether the version has a measure of this name."""
         return name in ENTRIES and name not in self.unknown
 
     def nicknames(self) -> dict[str, tuple[str, ...]]:

@@ -56,7 +56,7 @@ class Measure(OptionsRecord):
         return self.text
 
     def parameter(self, name: str) -> float:
-        """The value of one of the measure's own parameters, or its default.
+        """Return the value of one of the measure's own parameters, or its default.
 
         Parameters
         ----------

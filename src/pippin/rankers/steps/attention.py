@@ -21,7 +21,7 @@ from pippin.rankers.base import EarlyStopping, Features, Ranker, check_finite, r
 from pippin.rankers.linear import drop_constant_queries, one_blas_thread
 from pippin.rankers.listnet import top_one_probabilities
 from pippin.rankers.networks import derive_rng, fit_scaler
-from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.parameters import above_zero, check_minima, parameter
 from pippin.rankers.steps.base import Step, fit_clone, register
 from pippin.rankers.steps.query_dependent import missing_queries_error
 
@@ -67,7 +67,7 @@ class Attention(Step):
     verbose: bool = parameter(False, "show progress")
 
     def _check(self) -> None:
-        at_least(
+        check_minima(
             self, d_model=1, n_heads=1, n_layers=1, d_ff=1, batch_size=1, rounds=1, early_stopping_rounds=1, seed=0
         )
         above_zero(self, "learning_rate")

@@ -16,7 +16,7 @@ from pippin.errors import DataError
 from pippin.models.model import Model
 from pippin.rankers.base import Features, Ranker, read_count, read_numbers
 from pippin.rankers.linear import drop_constant_queries
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.steps.base import Step, register
 from pippin.rankers.training_data import from_clicks
 
@@ -62,14 +62,14 @@ class Clicks(Step):
     def _check(self) -> None:
         one_of(self, debias=DEBIASING)
         MODELS[self.click_model]
-        at_least(self, sessions=1, depth=1, power=0, seed=0)
+        check_minima(self, sessions=1, depth=1, power=0, seed=0)
         above_zero(self, "clip", "logging_query_fraction")
         attraction(np.zeros(0, np.int32), self.noise, 1)
         self._click_parameters()
         if isinstance(self.propensities, str):
             one_of(self, propensities=(*METHODS, _TRUE))
         else:
-            at_least(self, propensities=0)
+            check_minima(self, propensities=0)
         for name in ("swap_rate", "logging_query_fraction", "clip"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DataError(f"{self.name}: {name} must be at most 1, got {getattr(self, name)}")

@@ -15,7 +15,7 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Objective
 from pippin.rankers.base import Features, Ranker, feature_index, read_number
 from pippin.rankers.linear import center_features, feature_scales
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.steps.base import Projection, Step, Transformer, fit_clone, register
 from pippin.rankers.steps.query_dependent import missing_queries_error
 from pippin.rankers.steps.selectors import single_feature_values
@@ -41,7 +41,7 @@ class PCA(Projection):
     within: str = parameter("query", "variance within queries (query), or over all documents (all)")
 
     def _check(self) -> None:
-        at_least(self, n_components=1)
+        check_minima(self, n_components=1)
         one_of(self, within=("query", "all"))
 
     def _directions(self, train: Dataset) -> tuple[F64, F64, F64]:
@@ -85,7 +85,7 @@ class PairLDA(Projection):
     shrinkage: float = parameter(0.01, "regularisation of W relative to its mean diagonal")
 
     def _check(self) -> None:
-        at_least(self, n_components=1)
+        check_minima(self, n_components=1)
         above_zero(self, "shrinkage")
 
     def _directions(self, train: Dataset) -> tuple[F64, F64, F64]:
@@ -143,7 +143,7 @@ class RandomProjection(Projection):
     seed: int = parameter(1, "seed of the directions")
 
     def _check(self) -> None:
-        at_least(self, n_components=1, seed=0)
+        check_minima(self, n_components=1, seed=0)
 
     def _directions(self, train: Dataset) -> tuple[F64, F64, F64]:
         table = np.asarray(train.features, np.float64)
@@ -202,7 +202,7 @@ class Products(Transformer):
     convention: str | Convention = parameter("official", "convention of the measure")
 
     def _check(self) -> None:
-        at_least(self, n_products=1, n_base_features=2, candidates=1)
+        check_minima(self, n_products=1, n_base_features=2, candidates=1)
 
     def _learn(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         if valid is None or not valid.queries:

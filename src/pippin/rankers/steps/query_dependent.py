@@ -14,7 +14,7 @@ from pippin.errors import DataError, UnknownName
 from pippin.evaluation.objective import Objective
 from pippin.rankers.base import Features, Ranker, feature_index, read_array, read_count, read_numbers, read_sign
 from pippin.rankers.linear import drop_constant_queries, feature_scales
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 from pippin.rankers.steps.base import Step, register
 
 F64 = NDArray[np.float64]
@@ -136,7 +136,7 @@ class QueryDependentStep(Step):
         return next(key for key in cls.parameters if key not in QueryDependentStep.parameters)
 
     def _check(self) -> None:
-        at_least(self, top_documents=1)
+        check_minima(self, top_documents=1)
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         informative = drop_constant_queries(train)
@@ -248,7 +248,7 @@ class KNN(QueryDependentStep):
 
     def _check(self) -> None:
         super()._check()
-        at_least(self, n_neighbors=1)
+        check_minima(self, n_neighbors=1)
         one_of(self, form=FORMS)
 
     def _learn(self, train: Dataset, points: F64, valid: Dataset | None, next_ranker: Ranker) -> None:

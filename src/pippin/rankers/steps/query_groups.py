@@ -14,7 +14,7 @@ from pippin.evaluation.convention import Convention
 from pippin.evaluation.objective import Objective
 from pippin.rankers.base import Ranker, read_array, read_number
 from pippin.rankers.linear import drop_constant_queries
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.steps.base import register
 from pippin.rankers.steps.query_dependent import QueryDependentStep, distances, nearest, one_hot
 
@@ -45,7 +45,7 @@ class Clusters(QueryDependentStep):
 
     def _check(self) -> None:
         super()._check()
-        at_least(self, n_clusters=1, min_cluster_size=1, seed=0)
+        check_minima(self, n_clusters=1, min_cluster_size=1, seed=0)
         one_of(self, gate=GATES)
 
     def _learn(self, train: Dataset, points: F64, valid: Dataset | None, next_ranker: Ranker) -> None:
@@ -165,7 +165,7 @@ class Choose(QueryDependentStep):
 
     def _check(self) -> None:
         super()._check()
-        at_least(self, n_neighbors=1, n_clusters=1, min_cluster_size=1, seed=0)
+        check_minima(self, n_neighbors=1, n_clusters=1, min_cluster_size=1, seed=0)
 
     def _learn(self, train: Dataset, points: F64, valid: Dataset | None, next_ranker: Ranker) -> None:
         judged_data = None if valid is None else drop_constant_queries(valid)

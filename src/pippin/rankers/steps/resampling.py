@@ -14,7 +14,7 @@ from pippin.data.dataset import Dataset, concatenate, rows_of_queries
 from pippin.errors import DataError
 from pippin.models.model import LinearModel, Model, TreeEnsemble
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.parameters import at_least, parameter
+from pippin.rankers.parameters import check_minima, parameter
 from pippin.rankers.steps.base import Step, fit_clone, register
 from pippin.rankers.training_data import with_query_weights
 
@@ -49,7 +49,7 @@ class Queries(PassThroughStep):
     seed: int = parameter(1, "seed of the sample")
 
     def _check(self) -> None:
-        at_least(self, n_queries=1, seed=0)
+        check_minima(self, n_queries=1, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         self.estimators_ = [
@@ -90,7 +90,7 @@ class SelfTraining(PassThroughStep):
     seed: int = parameter(1, "seed of the labelled queries, equal to that of `queries`")
 
     def _check(self) -> None:
-        at_least(self, n_queries=1, n_iterations=1, seed=0)
+        check_minima(self, n_queries=1, n_iterations=1, seed=0)
         if not 0 < self.pseudo_label_weight <= 1:
             raise DataError(
                 f"{self.name}: pseudo_label_weight must be above 0 and at most 1, got {self.pseudo_label_weight}"
@@ -144,7 +144,7 @@ class Bag(Step):
     seed: int = parameter(1, "seed of the samples")
 
     def _check(self) -> None:
-        at_least(self, n_bags=1, seed=0)
+        check_minima(self, n_bags=1, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         self.estimators_ = []

@@ -20,7 +20,7 @@ from pippin.kernels.losses import Pairs, grade_labels
 from pippin.rankers.base import Ranker
 from pippin.rankers.explaining import permutation_importance
 from pippin.rankers.linear import center_features, drop_constant_queries, feature_scales, one_blas_thread
-from pippin.rankers.parameters import above_zero, at_least, parameter
+from pippin.rankers.parameters import above_zero, check_minima, parameter
 from pippin.rankers.steps.base import (
     Selector,
     fit_clone,
@@ -116,7 +116,7 @@ class GAS(Selector):
     convention: str | Convention = parameter("official", "convention of the measure")
 
     def _check(self) -> None:
-        at_least(self, n_features=1, redundancy_weight=0)
+        check_minima(self, n_features=1, redundancy_weight=0)
 
     def _choose(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> list[int]:
         importance, signs = single_feature_values(train, self.measure, self.convention)
@@ -169,7 +169,7 @@ class L1(Selector):
     tol: float = parameter(1e-5, "relative change of the objective at which a point has converged")
 
     def _check(self) -> None:
-        at_least(self, n_features=1, points=1)
+        check_minima(self, n_features=1, points=1)
         above_zero(self, "ratio", "tol")
         if self.ratio >= 1:
             raise DataError(f"{self.name}: ratio must be below 1, got {self.ratio}")
@@ -267,7 +267,7 @@ class Forward(Selector):
     seed: int = parameter(1, "seed of the ranker")
 
     def _check(self) -> None:
-        at_least(self, n_features=1, candidates=1)
+        check_minima(self, n_features=1, candidates=1)
 
     def _choose(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> list[int]:
         single_values, _ = single_feature_values(train, self.measure, self.convention)
@@ -306,7 +306,7 @@ class Elimination(Selector):
     seed: int = parameter(1, "seed of the ranker")
 
     def _check(self) -> None:
-        at_least(self, n_features=1, step=0)
+        check_minima(self, n_features=1, step=0)
 
     def _choose(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> list[int]:
         remaining = np.arange(train.features.shape[1])
@@ -346,7 +346,7 @@ class Permutation(Selector):
     seed: int = parameter(1, "seed of the shuffles and of the ranker")
 
     def _check(self) -> None:
-        at_least(self, n_features=1, repeats=1, seed=0)
+        check_minima(self, n_features=1, repeats=1, seed=0)
 
     def _choose(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> list[int]:
         shared = {"seed": self.seed, "convention": self.convention}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pippin.data.dataset import Dataset
 from pippin.errors import DataError
 from pippin.rankers.base import Features, Ranker
-from pippin.rankers.parameters import at_least, one_of, parameter
+from pippin.rankers.parameters import check_minima, one_of, parameter
 from pippin.rankers.steps.base import Step, register
 from pippin.rankers.steps.query_dependent import missing_queries_error
 
@@ -46,7 +46,7 @@ class Tournament(Step):
 
     def _check(self) -> None:
         one_of(self, form=FORMS)
-        at_least(self, pairs=1, seed=0)
+        check_minima(self, pairs=1, seed=0)
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         generator = np.random.default_rng(self.seed)

@@ -17,7 +17,7 @@ from pippin.errors import DataError, UnknownName
 from pippin.models.model import LinearModel, Model, map_features
 from pippin.rankers.auto_search import score_deviation
 from pippin.rankers.base import Features, Ranker, read_number, read_numbers
-from pippin.rankers.parameters import above_zero, at_least, one_of, parameter
+from pippin.rankers.parameters import above_zero, check_minima, one_of, parameter
 from pippin.rankers.steps.base import Step, fit_clone, register, select_features
 from pippin.rankers.steps.resampling import sum_models
 from pippin.rankers.training_data import make_training_set, with_query_weights
@@ -440,7 +440,7 @@ class TrAdaBoost(TransferStep):
 
     def _check(self) -> None:
         super()._check()
-        at_least(self, rounds=2)
+        check_minima(self, rounds=2)
 
     def _fit(self, train: Dataset, valid: Dataset | None, next_ranker: Ranker) -> None:
         require_sample_weight(self, next_ranker)

@@ -11,11 +11,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.rankers.ranker_names import names
 
 from pippin.data.dataset import Dataset
 from pippin.data.folds import Folds, make_folds
 from pippin.data.synthetic import make_dataset
-from pippin.rankers import RankSVM, names, select
+from pippin.rankers import RankSVM, select
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 TRIED = ("ranksvm", "lambdamart(rounds=5)", "grid:rankboost(rounds=5)")

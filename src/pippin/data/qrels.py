@@ -132,6 +132,25 @@ class Qrels(FrameConvertible, FrozenRecord, eq=False):
             )
         return cls(queries, offsets, documents, values.astype(np.int32), name)
 
+    def by_query(self) -> dict[str, dict[str, int]]:
+        """Return the labels as query → document → label.
+
+        Returns
+        -------
+        dict
+            Queries and documents in the order of the rows.
+
+        Examples
+        --------
+        >>> Qrels.from_dict({"q1": {"d1": 1, "d2": 0}}).by_query()
+        {'q1': {'d1': 1, 'd2': 0}}
+        """
+        documents, labels, offsets = list(self.document_ids), self.labels.tolist(), self.offsets.tolist()
+        return {
+            query: dict(zip(documents[start:stop], labels[start:stop], strict=True))
+            for query, start, stop in zip(self.query_ids, offsets[:-1], offsets[1:], strict=True)
+        }
+
     def line_of(self, row: int) -> int | None:
         """Return the line of the file that a row was read from, or None.
 

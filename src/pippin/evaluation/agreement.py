@@ -170,7 +170,7 @@ def agreement(a: Any, b: Any) -> Agreement:
     (1.0, (1, 1))
     """
     first, second = both_labels(a, b)
-    first_labels, second_labels = _labels_by_query(first), _labels_by_query(second)
+    first_labels, second_labels = first.by_query(), second.by_query()
     queries, sizes, pairs = [], [], []
     for query, labels in first_labels.items():
         again = second_labels.get(query, {})
@@ -186,15 +186,6 @@ def agreement(a: Any, b: Any) -> Agreement:
     return Agreement(
         (first.name, second.name), tuple(queries), np.array(sizes), columns[:, 0].copy(), columns[:, 1].copy(), alone
     )
-
-
-def _labels_by_query(qrels: Qrels) -> dict[str, dict[str, int]]:
-    """Return query → document → label."""
-    ends = qrels.offsets.tolist()
-    return {
-        query: dict(zip(qrels.document_ids.slice(i, j), qrels.labels[i:j].tolist(), strict=True))
-        for query, i, j in zip(qrels.query_ids, ends[:-1], ends[1:], strict=True)
-    }
 
 
 @dataclass(frozen=True)

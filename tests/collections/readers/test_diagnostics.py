@@ -11,7 +11,6 @@ from tests.collections.readers.shapes import DOCS, QRELS, TOPICS, lines
 
 from pippin.cli.main import main
 from pippin.collections.readers import explain, read_collection
-from pippin.collections.readers.layout import labels_by_query
 from pippin.errors import DataError
 
 
@@ -89,7 +88,7 @@ def test_documents_that_are_judged_before_queries_are_not_queries_of_their_numbe
     write_file(tmp_path, "qrels.txt", "D3 0 Q1 1\nD1 0 Q2 1\n")
     collection = read_collection(tmp_path)
     assert collection.qrels is not None
-    assert labels_by_query(collection.qrels) == {"Q1": {"D3": 1}, "Q2": {"D1": 1}}
+    assert collection.qrels.by_query() == {"Q1": {"D3": 1}, "Q2": {"D1": 1}}
     assert list(collection.diagnostics) == ["judgements name the document before the query"]
 
 

@@ -146,13 +146,7 @@ def labels_by_query(qrels: Qrels | None) -> dict[str, dict[str, int]]:
     """Return the labels as query → document → label; labels below 0 become 0."""
     if qrels is None:
         return {}
-    ids = list(qrels.document_ids)
-    labels = np.maximum(qrels.labels, 0).tolist()
-    offsets = qrels.offsets.tolist()
-    return {
-        query: dict(zip(ids[start:end], labels[start:end], strict=True))
-        for query, start, end in zip(qrels.query_ids, offsets, offsets[1:], strict=False)
-    }
+    return replace(qrels, labels=np.maximum(qrels.labels, 0)).by_query()
 
 
 def sample(

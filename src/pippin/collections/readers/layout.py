@@ -211,7 +211,7 @@ def _merge_qrels(
     if len(files) < 2:
         return files, read(files[0]) if files else None
     merged: Labels = {}
-    by_file = {file: labels_by_query(read(file)) for file in files}
+    by_file = {file: read(file).by_query() for file in files}
     for labels in by_file.values():
         for query, documents in labels.items():
             merged_documents = merged.setdefault(query, {})
@@ -249,13 +249,6 @@ def _is_refinement(fine: Labels, coarse: Labels) -> bool:
     ascending = [implied[label] for label in sorted(implied)]
     largest = [max(labels) for labels in ascending]
     return all(len(labels) == 1 for labels in ascending) and largest == sorted(largest)
-
-
-def labels_by_query(qrels: Qrels) -> Labels:
-    """Return the labels as query → document → label."""
-    documents, labels = list(qrels.document_ids), qrels.labels.tolist()
-    bounds = zip(qrels.query_ids, qrels.offsets, qrels.offsets[1:], strict=False)
-    return {query: dict(zip(documents[a:b], labels[a:b], strict=True)) for query, a, b in bounds}
 
 
 def _merge_queries(request: ReadRequest, files: Sequence[Path], read: ReadQueries) -> tuple[Query, ...]:
@@ -301,7 +294,7 @@ def _align_query_ids(queries: tuple[Query, ...], qrels: Qrels) -> tuple[Qrels, l
     second_column = set(qrels.document_ids)
     if 10 * len(query_ids & second_column) >= 9 * len(second_column):  # a few numbers are ids of both
         swapped: Labels = {}
-        for document, of in labels_by_query(qrels).items():
+        for document, of in qrels.by_query().items():
             for query, label in of.items():
                 swapped.setdefault(query, {})[document] = label
         return Qrels.from_dict(swapped, qrels.name), ["judgements name the document before the query"]

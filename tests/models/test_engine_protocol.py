@@ -140,3 +140,53 @@ def test_no_address_is_an_error(capsys: pytest.CaptureFixture[str], monkeypatch:
     monkeypatch.delenv("PIPPIN_ENGINE_URL", raising=False)
     assert main(["engine", "run", "--queries", "topics.tsv", "--out", "run.txt"]) == 2
     assert "no address of the engine: give URL, or set PIPPIN_ENGINE_URL" in capsys.readouterr().err
+
+
+class _FixedAnswer(BaseHTTPRequestHandler):
+    """Give the answer of the server to every request."""
+
+    def answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.server.body  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_PUT = do_POST = do_DELETE = answer
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+SOLR_ANSWER = b'{"response": {"docs": [{"sku": "a", "score": 1.0}]}}'
+SEARCH_ANSWER = b'{"hits": {"hits": [{"_id": "a", "_source": {}}]}}'
+
+
+@pytest.mark.parametrize(
+    ("client", "options", "body", "message"),
+    [
+        (Solr, {}, b"<html>", "does not answer as Solr does: response.docs is missing"),
+        (Solr, {}, b"[1]", "does not answer as Solr does: response.docs is missing"),
+        (Solr, {}, SOLR_ANSWER, "a document lacks the field 'id'; name the field of ids with --id-field"),
+        (Elasticsearch, {}, b"{}", "does not answer as Elasticsearch does: hits.hits is missing"),
+        (Elasticsearch, {"id_field": "sku"}, SEARCH_ANSWER, "a document lacks the field 'sku'"),
+    ],
+)
+def test_answers_of_another_server_or_without_ids(
+    client: type[SearchEngine], options: dict[str, Any], body: bytes, message: str
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _FixedAnswer) as server:
+        server.body = body  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/fruit"
+            with client(address, **options) as engine, pytest.raises(PippinError, match=message):
+                engine.run(QUERIES)
+        finally:
+            server.shutdown()
+
+
+def test_an_address_without_an_index_is_refused() -> None:
+    with pytest.raises(PippinError, match="names no index; append its name, as in"):
+        connect("http://127.0.0.1:1")

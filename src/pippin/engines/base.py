@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -193,8 +193,11 @@ class SearchEngine(ABC):
         """Return whether the engine sends absent values as missing to a model that is exported with default options."""
         return True
 
-    def _send(self, method: str, path: str, *, accept: Sequence[int] = (), **options: Any) -> Any:
-        """Send a request and return the parsed answer; statuses in `accept` are not errors."""
+    def _send(self, method: str, path: str, *, accept: Sequence[int] = (), **options: Any) -> dict[str, Any]:
+        """Send a request and return the JSON object of the answer; statuses in `accept` are not errors.
+
+        An answer that is not a JSON object gives an empty dict.
+        """
         import httpx
 
         url = path if path.startswith("http") else self.url + path
@@ -203,15 +206,31 @@ class SearchEngine(ABC):
         except httpx.HTTPError as error:
             raise PippinError(f"cannot reach {self.name}: {error}: {self.url}") from None
         try:
-            answer = response.json()
+            content = response.json()
         except ValueError:
-            answer = {}
+            content = None
+        answer: dict[str, Any] = content if isinstance(content, dict) else {}
         if response.is_error and response.status_code not in accept:
-            reason = self._describe_error(answer) if isinstance(answer, dict) else None
+            reason = self._describe_error(answer)
             raise PippinError(
                 f"{self.name} answered {response.status_code} to {method} {path}: {reason or response.reason_phrase}"
             )
         return answer
+
+    def _member(self, answer: Mapping[str, Any], *names: str) -> Any:
+        """Return a nested member of an answer; PippinError if the server is another one."""
+        value: Any = answer
+        for name in names:
+            if not isinstance(value, Mapping) or name not in value:
+                raise PippinError(f"{self.url} does not answer as {self.name} does: {'.'.join(names)} is missing")
+            value = value[name]
+        return value
+
+    def _document_id(self, fields: Mapping[str, Any]) -> str:
+        """Return the id of a document in judgements and runs."""
+        if self.id_field not in fields:
+            raise DataError(f"a document lacks the field {self.id_field!r}; name the field of ids with --id-field")
+        return str(fields[self.id_field])
 
     def write_features(self, mapping: Any, *, name: str) -> int:
         """Write all features of a mapping into the engine, replacing an earlier set of that name.
@@ -327,7 +346,7 @@ class SearchEngine(ABC):
         rows: list[list[float]] = []
         labels, query_ids, document_ids = [], [], []
         not_indexed: list[tuple[str, str]] = []
-        for query, judged in _labels_by_query(judgements):
+        for query, judged in judgements.by_query().items():
             if query not in topics:
                 continue
             text = topics[query].text
@@ -465,10 +484,3 @@ class SearchEngine(ABC):
             (*keys[i], float(engine[i]), float(single[i])) for i in np.flatnonzero(engine != single).tolist()
         ]  # fmt: skip
         return Verification(len(rows), float(np.abs(engine - single).max()), differing)
-
-
-def _labels_by_query(qrels: Qrels) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield every query with its labels by document."""
-    documents = list(qrels.document_ids)
-    for query, start, stop in zip(qrels.query_ids, qrels.offsets[:-1], qrels.offsets[1:], strict=True):
-        yield query, dict(zip(documents[start:stop], qrels.labels[start:stop].tolist(), strict=True))

@@ -42,7 +42,10 @@ class Elasticsearch(SearchEngine):
     @cached_property
     def _root(self) -> str:
         """The address of the cluster."""
-        return self.url.rpartition("/")[0]
+        root = self.url.rpartition("/")[0]
+        if root.endswith("/"):  # of the scheme
+            raise PippinError(f"{self.url} names no index; append its name, as in {self.url}/products")
+        return root
 
     @cached_property
     def _about(self) -> dict[str, str]:
@@ -72,7 +75,7 @@ class Elasticsearch(SearchEngine):
         return feature_set(mapping, mapping.names(list(mapping.entries)), name)
 
     def _write_features(self, name: str, features: Any) -> int:
-        stores = self._send("GET", f"{self._root}/_ltr")["stores"]
+        stores = self._member(self._send("GET", f"{self._root}/_ltr"), "stores")
         if "_default_" not in stores:
             self._send("PUT", f"{self._root}/_ltr")
         for kind in ("model", "featureset"):
@@ -115,14 +118,14 @@ class Elasticsearch(SearchEngine):
 
     def _search(self, body: dict[str, Any]) -> list[Hit]:
         source = False if self.id_field == "_id" else [self.id_field]
-        hits = self._send("POST", "/_search", json={"_source": source, **body})["hits"]["hits"]
-        return [self._parse(hit) for hit in hits]
+        answer = self._send("POST", "/_search", json={"_source": source, **body})
+        return [self._parse(hit) for hit in self._member(answer, "hits", "hits")]
 
     def _parse(self, hit: Mapping[str, Any]) -> Hit:
-        name = hit["_id"] if self.id_field == "_id" else hit["_source"][self.id_field]
+        name = self._document_id({**hit.get("_source", {}), "_id": hit["_id"]})
         log = hit.get("fields", {}).get("_ltrlog", [{}])[0].get(_LOG, [])
         values = {entry["name"]: float(np.float32(entry["value"])) for entry in log if "value" in entry}
-        return Hit(str(name), float(np.float32(hit.get("_score") or 0.0)), values)
+        return Hit(name, float(np.float32(hit.get("_score") or 0.0)), values)
 
 
 class OpenSearch(Elasticsearch):

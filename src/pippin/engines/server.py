@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,11 +98,7 @@ class ModelServer:
             rows = [self._row(document) for document in rows]
         elif kind != "features":
             raise DataError(f"unknown member {kind!r}; expected features or documents")
-        try:
-            table = np.array(rows, np.float64).reshape(len(rows), -1 if rows else len(self.features))  # None is NaN
-        except (TypeError, ValueError):
-            raise DataError("features are numbers or null, as many in every row") from None
-        return {"scores": self._score(table).tolist()}
+        return {"scores": self._score(_parse_rows(rows)).tolist()}
 
     def _row(self, document: Any) -> list[Any]:
         if not isinstance(document, dict):
@@ -219,6 +215,18 @@ class ModelServer:
 
     def _respond_arrow(self, content: bytes) -> bytes:
         return self.score_arrow(content)
+
+
+def _parse_rows(rows: Sequence[Any]) -> NDArray[np.float64]:
+    """Return rows of numbers as a table; null is NaN."""
+    message = "features must be a list of rows of numbers or null, all of the same length"
+    types = (int, float, type(None))
+    if not all(isinstance(row, list) and all(type(value) in types for value in row) for row in rows):
+        raise DataError(message)
+    try:
+        return np.array(rows, np.float64).reshape(len(rows), -1 if rows else 0)
+    except (OverflowError, ValueError):
+        raise DataError(message) from None
 
 
 async def _run_lifespan(receive: Receive, send: Send) -> None:

@@ -89,9 +89,9 @@ class Solr(SearchEngine):
 
     def _select(self, text: str, fields: str, **parameters: Any) -> list[Hit]:
         data = {_QUERY: text, "fl": f"{self.id_field},{fields}", **parameters}
-        documents = self._send("POST", "/select", data=data)["response"]["docs"]
+        documents = self._member(self._send("POST", "/select", data=data), "response", "docs")
         return [
-            Hit(str(d[self.id_field]), float(d.get("score", 0.0)), _parse_features(d.get("[features]", "")))
+            Hit(self._document_id(d), float(d.get("score", 0.0)), _parse_features(d.get("[features]", "")))
             for d in documents
         ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -247,8 +247,7 @@ class _Metric:
         labels, sizes = np.asarray(labels), np.asarray(group, np.int64)
         key = labels.tobytes(), sizes.tobytes()
         if key not in self._objectives:
-            data = coerce_judgements(labels, group=sizes)
-            assert isinstance(data, Dataset)
+            data = cast(Dataset, coerce_judgements(labels, group=sizes))  # of labels alone it makes a data set
             self._objectives[key] = Objective(data, self._measure, self._convention)
         return self._objectives[key].mean(np.asarray(scores, np.float64))
 
@@ -343,7 +342,18 @@ class CatBoostMetric(_Metric):
         self, measure: Any, tool: str | Tool | Convention, sets: Sequence[tuple[Any, Any]], axes: Mapping[str, Any]
     ) -> None:
         super().__init__(measure, tool, axes)
-        self._sets = [coerce_judgements(np.asarray(labels), qid=qid) for labels, qid in sets]
+        self._sets: list[Dataset] = []
+        for labels, qid in sets:
+            data = cast(Dataset, coerce_judgements(np.asarray(labels), qid=qid))
+            other = self._find(data.labels)
+            if other is not None and not np.array_equal(other.offsets, data.offsets):
+                raise ConventionError(
+                    "two sets have equal labels in different queries, which CatBoost does not tell apart"
+                )
+            self._sets.append(data)
+
+    def _find(self, labels: NDArray[Any]) -> Dataset | None:
+        return next((data for data in self._sets if np.array_equal(data.labels, labels)), None)
 
     def is_max_optimal(self) -> bool:
         """Return that higher is better."""
@@ -352,10 +362,12 @@ class CatBoostMetric(_Metric):
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the mean over the queries of the set with these labels, and the weight 1."""
         labels = np.asarray(target)
-        for data in self._sets:
-            if isinstance(data, Dataset) and np.array_equal(data.labels, labels):
-                return self._mean(labels, approxes[0], np.diff(data.offsets)), 1.0
-        raise ConventionError(f"no set with these {len(labels)} labels: pass labels and queries of every set, in sets=")
+        data = self._find(labels)
+        if data is None:
+            raise ConventionError(
+                f"no set with these {len(labels)} labels: pass labels and queries of every set, in sets="
+            )
+        return self._mean(labels, approxes[0], np.diff(data.offsets)), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         """Return the mean."""

@@ -183,3 +183,10 @@ def test_optuna_tunes_a_ranker() -> None:
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(objective, n_trials=3)
     assert 0.5 < study.best_value <= 1
+
+
+def test_catboost_sets_with_equal_labels_need_equal_queries() -> None:
+    labels = [0, 1, 1]
+    catboost_metric(sets=[(labels, [1, 1, 2]), (labels, [5, 5, 6])])
+    with pytest.raises(ConventionError, match="two sets have equal labels in different queries"):
+        catboost_metric(sets=[(labels, [1, 1, 2]), (labels, [1, 2, 2])])

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.benchmarks.grids import HandGrid, number_queries
 
-from pippin.benchmarks.studies.training_conventions import CUTOFFS, Conclusion, Study, plan_study, study
+from pippin.benchmarks.studies.conclusions import CUTOFFS, Conclusion
+from pippin.benchmarks.studies.training_conventions import Study, plan_study, study
 from pippin.display.tables import render_all
 from pippin.errors import DataError, UnknownName
 from pippin.reports.paper import write_study_figures

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pippin.benchmarks.studies.training_conventions import CUTOFFS, LAST, Conclusion, Point, Study, format_signed
+from pippin.benchmarks.studies.conclusions import CUTOFFS, LAST, Conclusion, format_signed
+from pippin.benchmarks.studies.training_conventions import Point, Study
 from pippin.display.tables import BulletList, Heading, Paragraph, Renderable, Table, format_number
 from pippin.reports.html import CaptionedTable, Chart, Section, page
-
-if TYPE_CHECKING:
-    from pippin.benchmarks.studies.training_conventions import Study
-
 
 Spec = dict[str, Any]
 # The colours of the paper (YAHOO, RANKLIB/TREC, LETOR), adapted to light and dark backgrounds.

@@ -44,6 +44,8 @@ def test_a_data_error_names_the_place() -> None:
 def test_unknown_names_get_a_hint_whatever_the_case() -> None:
     assert str(UnknownName("tool", "LETOR4", ["letor4", "mslr"])) == "no tool is called 'LETOR4'; did you mean letor4?"
     assert str(UnknownName("tool", "zzz", ["b", "a"])) == "no tool is called 'zzz'; known: a, b"
+    names = [f"a{i:03}" for i in range(180)]
+    assert str(UnknownName("tool", "zzz", names)).endswith("a022, a023, … (180 in all)")
     error = UnknownName("tool", "x", ["a"])
     assert (error.kind, error.name) == ("tool", "x")
 

@@ -18,6 +18,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+MAX_LISTED = 24  # names in the message of an unknown one
+
 
 class PippinError(Exception):
     """Base class of all errors that Pippin raises."""
@@ -93,7 +95,8 @@ class UnknownName(PippinError):
         close = [lowered[c] + ending for c in difflib.get_close_matches(word, list(lowered), n=3, cutoff=0.5)]
         if len(candidates) == 1:
             close = [candidates[0] + ending]
-        listed = f"known: {', '.join(candidates)}" if candidates else "there is none yet"
+        more = f", … ({len(candidates)} in all)" if len(candidates) > MAX_LISTED else ""
+        listed = f"known: {', '.join(candidates[:MAX_LISTED])}{more}" if candidates else "there is none yet"
         hint = f"did you mean {' or '.join(close)}?" if close else listed
         super().__init__(f"no {kind} is called {name!r}; {hint}")
 

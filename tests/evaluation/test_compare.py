@@ -300,6 +300,12 @@ def test_systems_are_named_by_tag_or_argument(tmp_path: Path, capsys: pytest.Cap
     assert set(compare(str(tmp_path / "qrels"), same_tag, "MAP", "official").first.means) == {"0.run", "copy.run"}
 
 
+@pytest.mark.parametrize("typed", ["abc", "nan", "inf", "none.json"])
+def test_a_reported_value_that_is_neither_a_number_nor_a_file_is_refused(typed: str) -> None:
+    with pytest.raises(DataError, match=f"^the reported value must be a finite number or a file, got '{typed}'$"):
+        check_reported({"q": {"a": 1}}, {"q": {"a": 1.0}}, typed)
+
+
 def test_a_constant_difference_is_reported_with_an_exact_p() -> None:
     base = {f"q{i}": i / 8 for i in range(4)}
     systems = {"base": base, "better": {query: value + 0.25 for query, value in base.items()}}

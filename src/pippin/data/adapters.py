@@ -94,7 +94,7 @@ def _is_sequence(x: Any) -> bool:
 
 def detect_value(path: str | os.PathLike[str]) -> str:
     """Return `relevance` if a JSON file holds labels (whole numbers from 0, or requests), else `score`."""
-    content = _load_json(path)
+    content = load_json(path)
     if isinstance(content, Mapping) and ("requests" in content or "details" in content):
         return "relevance" if "requests" in content else "score"
     tables = [documents for part in nested_parts(content).values() for documents in part.values()]
@@ -104,7 +104,7 @@ def detect_value(path: str | os.PathLike[str]) -> str:
 
 def read_json(path: str | os.PathLike[str], value: str) -> Nested:
     """Read a dict of dicts, lists, a `_rank_eval` request or response, or MTEB's predictions from JSON."""
-    content = _load_json(path)
+    content = load_json(path)
     try:
         nested = lists_to_nested(content, value)
     except DataError as error:
@@ -120,11 +120,16 @@ def read_json(path: str | os.PathLike[str], value: str) -> Nested:
     return next(iter(parts.values()))
 
 
-def _load_json(path: str | os.PathLike[str]) -> Any:
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """Return the content of a JSON file; DataError if it cannot be read."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"invalid JSON: {error}", os.fspath(path)) from None
+    except FileNotFoundError:
+        raise DataError("there is no such file", path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path) from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"invalid JSON: {error}", path) from None
 
 
 def nested_parts(content: Any) -> dict[tuple[str, ...], Nested]:
@@ -138,7 +143,7 @@ def nested_parts(content: Any) -> dict[tuple[str, ...], Nested]:
     if isinstance(content, (str, os.PathLike)):
         if not os.fspath(content).endswith(".json"):
             return {}
-        content = _load_json(content)
+        content = load_json(content)
     return dict(_walk_parts(content, ()))
 
 

@@ -8,7 +8,6 @@ from the qrels and the run; a value that differs is searched for under the other
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from pippin.data.adapters import nested_parts
+from pippin.data.adapters import load_json, nested_parts
 from pippin.errors import DataError, PippinError
 from pippin.evaluation.convention import AXES, Convention, changes_text
 from pippin.evaluation.evaluate import read_rankings
@@ -153,9 +152,12 @@ def _as_number(reported: float | str | os.PathLike[str]) -> str | None:
     if isinstance(reported, os.PathLike) or (isinstance(reported, str) and Path(reported).exists()):
         return None
     try:
-        return str(reported) if Decimal(str(reported)).is_finite() else None
+        is_number = Decimal(str(reported)).is_finite()
     except InvalidOperation:
-        return None
+        is_number = False
+    if not is_number:
+        raise DataError(f"the reported value must be a finite number or a file, got {str(reported)!r}")
+    return str(reported)
 
 
 def _single_run(qrels: Any, run: Any) -> Any:
@@ -304,10 +306,7 @@ def _content(path: str | os.PathLike[str]) -> dict[str, Any]:
         if len(files) != 1:
             raise DataError(f"found {len(files)} results in the folder; name the file of one task", os.fspath(path))
         file = files[0]
-    try:
-        result = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"invalid JSON: {error}", os.fspath(file)) from None
+    result = load_json(file)
     if not isinstance(result, dict):
         raise DataError("reported values must be a JSON object of names and numbers", os.fspath(file))
     return result
